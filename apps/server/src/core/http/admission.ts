@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { flowOf } from '#core/base/access/flows';
 import type { Flow } from '#core/base/concurrency/fair-queue';
 import type { AppError } from '#core/base/errors/app-error';
-import { customerOf } from '#core/base/net/ranges';
+import { clientNetwork } from '#core/base/net/ranges';
 import { cachedNameOf } from '#core/http/credentials';
 import { factsOf } from '#core/http/facts';
 import { matchedRoute } from '#core/http/matched-route';
@@ -170,7 +170,7 @@ export function flowOfRequest(request: FastifyRequest): Flow {
 }
 
 function unverifiedFlow({ facts }: FastifyRequest): Flow {
-  return { tenant: unverifiedTenant, principal: customerOf(facts!.ip) };
+  return { tenant: unverifiedTenant, principal: clientNetwork(facts!.ip) };
 }
 
 /** Health and administration are never queued: operators need them during overload. */

@@ -21,7 +21,7 @@ it('an address has so many connections at once, and another one when one of them
   expect(warn).toHaveBeenCalledOnce();
 });
 
-it('counts an IPv6 network of one customer as one address', () => {
+it('counts an IPv6 /64 as one address', () => {
   const bounds = boundsOf(1);
   expect(bounds.take('2001:db8::1')).toBeTypeOf('function');
   expect(bounds.take('2001:db8::2')).toBeUndefined();

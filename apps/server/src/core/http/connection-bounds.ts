@@ -1,6 +1,6 @@
 import { createSemaphore, type Release } from '#core/base/concurrency/semaphore';
 import { canonicalAddress, createAddressMatcher } from '#core/base/net/addresses';
-import { customerOf, isLoopback } from '#core/base/net/ranges';
+import { clientNetwork, isLoopback } from '#core/base/net/ranges';
 import type { Log } from '#core/data/log/log';
 
 /** Bounds how many connections one client address (IPv6: one /64) keeps open, where all of them are accepted. */
@@ -41,7 +41,7 @@ export function createConnectionBounds({ maxPerAddress, trustedProxies, log, now
       const address = canonicalAddress(written);
       // A connection that has ended already has no address any more.
       if (address === undefined || isLoopback(address) || isTrusted(address)) return uncounted;
-      return open.tryAcquire([{ key: customerOf(address), max: maxPerAddress }]) ?? refuse();
+      return open.tryAcquire([{ key: clientNetwork(address), max: maxPerAddress }]) ?? refuse();
     },
     refused: () => refused,
   };

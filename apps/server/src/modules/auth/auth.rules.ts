@@ -37,32 +37,6 @@ export const rateLimits = {
   invitationsOfUnprovenTenant: { max: 10, windowMs: day },
 } as const;
 
-export function isLoopback(ip: string): boolean {
-  const address = unmapped(ip);
-  return address === '::1' || address.startsWith('127.');
-}
-
-/** An IPv4 address can arrive as an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
-function unmapped(ip: string): string {
-  return ip.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
-}
-
-/** One rate limit per IPv4 address and per IPv6 /64, the smallest block that a provider assigns to a customer. */
-export function addressBucket(address: string): string {
-  const ip = unmapped(address);
-  if (!ip.includes(':')) return ip;
-  const [head, tail = ''] = ip.split('::');
-  const left = head === '' ? [] : head!.split(':');
-  const right = tail === '' ? [] : tail.split(':');
-  const groups = ip.includes('::')
-    ? [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right]
-    : left;
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`;
-}
-
 type UsedToken = { used_at: string | null; settled_at: string | null };
 
 /** The latest time at which the answer to a token left, for a process that died before it recorded that time. */

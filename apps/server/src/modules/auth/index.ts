@@ -18,8 +18,6 @@ export { normaliseEmail } from '#modules/auth/accounts/email-address';
 export { leftoversWork, type Leftovers } from '#modules/auth/accounts/disowning.service';
 export { clearFactors } from '#modules/auth/accounts/take-over';
 export {
-  addressBucket,
-  isLoopback,
   oneTimeTokenHash,
   missingAssurance,
   secondFactorLimitKeys,

@@ -1,6 +1,6 @@
 import type { Principal } from '#core/base/access/principal';
 import type { Flow } from '#core/base/concurrency/fair-queue';
-import { customerOf } from '#core/base/net/ranges';
+import { clientNetwork } from '#core/base/net/ranges';
 
 /** Work for a verified principal. */
 export function flowOf({ homeTenantId, id }: Pick<Principal, 'homeTenantId' | 'id'>): Flow {
@@ -12,5 +12,5 @@ export function flowOf({ homeTenantId, id }: Pick<Principal, 'homeTenantId' | 'i
  * @param claimed the tenant that the client claims to mean; it shares what the address has, because every client can claim it
  */
 export function addressFlow(address: string, claimed = ''): Flow {
-  return { tenant: `address ${customerOf(address)}`, principal: claimed };
+  return { tenant: `address ${clientNetwork(address)}`, principal: claimed };
 }

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { createAddressMatcher } from '#core/base/net/addresses';
+import { canonicalAddress, createAddressMatcher } from '#core/base/net/addresses';
 import {
   canonicalRange,
   createRangeTable,
-  customerOf,
+  clientNetwork,
   isAddressRange,
   isLocal,
   isLoopback,
@@ -105,14 +105,56 @@ describe('canonicalRange', () => {
   );
 });
 
-describe('customerOf', () => {
+describe('clientNetwork', () => {
+  const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
+  const full = (address: number[]) => address.map((group) => group.toString(16)).join(':');
+  const padded = (address: number[]) => address.map((group) => group.toString(16).padStart(4, '0')).join(':');
+
+  /** Every spelling that omits a run of zero groups. */
+  function shortened(address: number[]): string[] {
+    const forms: string[] = [];
+    for (let from = 0; from < 8; from++) {
+      for (let to = from + 1; to <= 8 && address[to - 1] === 0; to++) {
+        forms.push(`${full(address.slice(0, from))}::${full(address.slice(to))}`);
+      }
+    }
+    return forms;
+  }
+
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:db8:1:2::', '2001:db8:1:2::/64'],
     ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
     ['::1', '::/64'],
-  ])('%s is %s', (address, customer) => expect(customerOf(address)).toBe(customer));
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['::FFFF:203.0.113.9', '203.0.113.9'],
+    ['2001:0DB8:0001:0002::', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8::/64'],
+    ['::', '::/64'],
+    ['fe80::1%eth0', 'fe80::/64'],
+  ])('%s is in %s', (address, network) => expect(clientNetwork(canonicalAddress(address)!)).toBe(network));
+
+  it('is the same for every spelling of an address', () => {
+    const withZeros = fc.array(fc.constantFrom(0, 0, 0, 1, 0xabc, 0xffff), { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(fc.oneof(groups, withZeros), (address) => {
+        const forms = [full(address), padded(address), padded(address).toUpperCase(), ...shortened(address)];
+        expect(new Set(forms.map(clientNetwork)).size).toBe(1);
+      }),
+    );
+  });
+
+  it('is the same within a /64 and different outside', () => {
+    fc.assert(
+      fc.property(groups, groups, (one, another) => {
+        const neighbour = [...one.slice(0, 4), ...another.slice(4)];
+        expect(clientNetwork(full(neighbour))).toBe(clientNetwork(full(one)));
+        const isSame = full(one.slice(0, 4)) === full(another.slice(0, 4));
+        expect(clientNetwork(full(another)) === clientNetwork(full(one))).toBe(isSame);
+      }),
+    );
+  });
 });
 
 describe('createRangeTable', () => {
@@ -161,13 +203,9 @@ describe('createRangeTable', () => {
 });
 
 it('knows loopback and what is not the internet', () => {
-  expect(['127.0.0.1', '127.9.9.9', '::1', '128.0.0.1', '::2'].map(isLoopback)).toEqual([
-    true,
-    true,
-    true,
-    false,
-    false,
-  ]);
+  expect(['127.0.0.1', '127.9.9.9', '::1', canonicalAddress('::FFFF:127.0.0.1')!].filter(isLoopback)).toHaveLength(4);
+  const others = ['128.0.0.1', '12.7.0.1', '::2', canonicalAddress('::ffff:128.0.0.1')!, '::127.0.0.1', '1::1'];
+  expect(others.filter(isLoopback)).toEqual([]);
   const local = [
     '10.0.0.1',
     '172.16.0.1',

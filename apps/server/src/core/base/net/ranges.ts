@@ -19,8 +19,8 @@ export function canonicalRange(text: string): string | undefined {
   return range === undefined ? undefined : present(range);
 }
 
-/** What one customer gets at least: an IPv4 address, or the /64 that an IPv6 address lies in. */
-export function customerOf(address: string): string {
+/** Network of a client, for limits: its IPv4 address, or its IPv6 /64, the smallest block that a provider assigns. */
+export function clientNetwork(address: string): string {
   return address.includes(':') ? present({ address, family: 'ipv6', bits: 64 }) : address;
 }
 

@@ -262,7 +262,7 @@ describe('unauthorized_calls', () => {
     expect(await alerts('192.0.2.1')).toMatchObject([{ resolved_at: expect.any(String) }]);
   });
 
-  it('comes once a minute from one customer, also if it calls from several addresses', async () => {
+  it('comes once a minute from one network, also if it calls from several addresses', async () => {
     const clock = clockAt(start);
     const statements: string[] = [];
     const { database: whole, log } = test.service.services;

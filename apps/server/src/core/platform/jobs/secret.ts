@@ -1,5 +1,5 @@
 import { sameSecret } from '#core/base/crypto/secrets';
-import { customerOf } from '#core/base/net/ranges';
+import { clientNetwork } from '#core/base/net/ranges';
 import { createMemoryStore } from '#core/data/rate-limit/memory-store';
 import type { BlockingLimit } from '#core/data/rate-limit/rate-limiter';
 import type { Alerts } from '#core/platform/jobs/alerts';
@@ -19,7 +19,7 @@ export type SecretCheck = {
   /** Whether one of the three headers holds the secret. */
   knows(headers: Headers): boolean;
   /**
-   * Counts a wrong secret in this process; twenty in a minute from one customer (`customerOf`) raise an alert. A missing
+   * Counts a wrong secret in this process; twenty in a minute from one network (`clientNetwork`) raise an alert. A missing
    * secret does not count.
    */
   noteWrong(headers: Headers, address: string): Promise<void>;
@@ -41,14 +41,14 @@ export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck
     },
     async noteWrong(headers, address) {
       if (presented(headers) === undefined) return;
-      const customer = customerOf(address);
-      if (wrongSecrets.take(customer, limit)?.isLastViolation !== true) return;
+      const network = clientNetwork(address);
+      if (wrongSecrets.take(network, limit)?.isLastViolation !== true) return;
       await alerts.raise({
         type: 'unauthorized_calls',
-        subject: customer,
+        subject: network,
         severity: 'warning',
         title: 'Calls of the dispatcher with a wrong secret',
-        message: `${limit.max + 1} calls or more within a minute from ${customer}. Correct the caller, or block the address.`,
+        message: `${limit.max + 1} calls or more within a minute from ${network}. Correct the caller, or block the address.`,
       });
     },
   };

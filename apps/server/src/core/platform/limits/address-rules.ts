@@ -1,6 +1,6 @@
 import { coalesce } from '#core/base/concurrency/coalesce';
 import { newId } from '#core/base/crypto/ids';
-import { createRangeTable, customerOf, type RangeEntry, type RangeTable } from '#core/base/net/ranges';
+import { createRangeTable, clientNetwork, type RangeEntry, type RangeTable } from '#core/base/net/ranges';
 import { createBatchWriter } from '#core/data/background/batch-writer';
 import { createRetry } from '#core/data/background/retry';
 import type { Database } from '#core/data/db/database';
@@ -16,7 +16,7 @@ import {
 export type AddressRules = {
   isAllowed(address: string): boolean;
   isBlocked(address: string): boolean;
-  /** The address and what else its customer has: at once here; elsewhere, and for administrators to see, a moment later. */
+  /** The address and the rest of its network: at once here; elsewhere, and for administrators to see, a moment later. */
   block(address: string, durationMs: number): void;
   /** Reads the rules again, until it succeeds. Resolves when this process applies them, or has to go on without. */
   reload(): Promise<void>;
@@ -73,12 +73,13 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   return {
     isAllowed: (address) => tables.allow.covers(address, clock),
     isBlocked: (address) => {
-      const isLocallyBlocked = localBlocks.size > 0 && (localBlocks.get(customerOf(address))?.expiresAt ?? 0) > clock();
+      const isLocallyBlocked =
+        localBlocks.size > 0 && (localBlocks.get(clientNetwork(address))?.expiresAt ?? 0) > clock();
       return isLocallyBlocked || tables.block.covers(address, clock);
     },
     block(address, durationMs) {
       if (localBlocks.size >= maxWaiting) return;
-      const range = customerOf(address);
+      const range = clientNetwork(address);
       localBlocks.set(range, { range, expiresAt: clock() + durationMs });
       writer.wake();
     },

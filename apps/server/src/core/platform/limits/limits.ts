@@ -1,5 +1,5 @@
 import type { AppError } from '#core/base/errors/app-error';
-import { customerOf, isLocal } from '#core/base/net/ranges';
+import { clientNetwork, isLocal } from '#core/base/net/ranges';
 import type { Database } from '#core/data/db/database';
 import type { Log } from '#core/data/log/log';
 import { createMemoryStore } from '#core/data/rate-limit/memory-store';
@@ -71,7 +71,7 @@ export async function createLimits(options: Options): Promise<Limits> {
 
   function count(address: string): MaybePromise<AppError | undefined> {
     if (!config.dos_enabled) return undefined;
-    const refusal = requests.take(customerOf(address), limit);
+    const refusal = requests.take(clientNetwork(address), limit);
     return refusal instanceof Promise ? refusal.then((value) => toError(address, value)) : toError(address, refusal);
   }
 
@@ -83,12 +83,12 @@ export async function createLimits(options: Options): Promise<Limits> {
 
   return {
     refuse: (address) => refuse(address, true),
-    refuseHealth: (address) => refuse(address, healthChecks.take(customerOf(address), healthLimit) !== undefined),
-    isRecoveryExhausted: (address) => recognitions.count(customerOf(address), minute) >= recognitionLimit.max,
-    countRecoveryAttempt: (address) => void recognitions.take(customerOf(address), recognitionLimit),
+    refuseHealth: (address) => refuse(address, healthChecks.take(clientNetwork(address), healthLimit) !== undefined),
+    isRecoveryExhausted: (address) => recognitions.count(clientNetwork(address), minute) >= recognitionLimit.max,
+    countRecoveryAttempt: (address) => void recognitions.take(clientNetwork(address), recognitionLimit),
     async exceeds(address, next) {
       if (!next.dos_enabled || rules.isAllowed(address)) return false;
-      const used = await requests.count(customerOf(address), next.dos_time_window_seconds * 1000);
+      const used = await requests.count(clientNetwork(address), next.dos_time_window_seconds * 1000);
       return used >= next.dos_max_requests_per_ip;
     },
     rules,

@@ -1,10 +1,11 @@
 import { keyedHash } from '#core/base/crypto/secrets';
 import type { ErrorDefinition } from '#core/base/errors/app-error';
+import { clientNetwork, isLoopback } from '#core/base/net/ranges';
 import type { Query } from '#core/data/db/query';
 import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import { forgetAttempts } from '#core/data/rate-limit/postgres-store.queries';
 import type { Services } from '#core/platform/services';
-import { addressBucket, isLoopback, rateLimits } from '#modules/auth/auth.rules';
+import { rateLimits } from '#modules/auth/auth.rules';
 
 type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
 
@@ -22,7 +23,7 @@ export function loginAttempt(
   error: ErrorDefinition,
 ): LimitedAttempt {
   const account = { key: targetKey(services, target), ...rateLimits.account };
-  const address = { key: `login-ip:${addressBucket(ip)}`, ...rateLimits.address };
+  const address = { key: `login-ip:${clientNetwork(ip)}`, ...rateLimits.address };
   return createLimitedAttempt(services, isLoopback(ip) ? [account] : [account, address], error);
 }
 
@@ -57,7 +58,7 @@ function hashed(services: Dependencies, email: string): string {
 export function registrationAttempt(services: Dependencies, ip: string, error: ErrorDefinition): LimitedAttempt {
   return createLimitedAttempt(
     services,
-    isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...rateLimits.registration }],
+    isLoopback(ip) ? [] : [{ key: `register-ip:${clientNetwork(ip)}`, ...rateLimits.registration }],
     error,
   );
 }

@@ -1,10 +1,11 @@
 import type { RequestFacts } from '#core/base/access/principal';
+import { clientNetwork, isLoopback } from '#core/base/net/ranges';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import type { Query } from '#core/data/db/query';
 import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Redirect } from '#core/http/route';
 import type { Services } from '#core/platform/services';
-import { addressBucket, findOpenTenant, isLoopback } from '#modules/auth/index';
+import { findOpenTenant } from '#modules/auth/index';
 import { recogniseIdentity } from '#modules/identity-providers/identities/linking';
 import {
   FlowUnusable,
@@ -55,7 +56,7 @@ export async function startLogin(
   const usable = await findUsableRegistration(services, provider, tenantId);
   if (usable === undefined) throw ProviderNotAvailable();
   assertRedirect(usable, query.redirect_uri);
-  const key = `provider-start-ip:${addressBucket(request.ip)}`;
+  const key = `provider-start-ip:${clientNetwork(request.ip)}`;
   const limits = isLoopback(request.ip) ? [] : [{ key, ...startLimit }];
   await createLimitedAttempt(services, limits, TooManyLogins).admit();
   const { redirect_uri: redirectUri, state: appState, code_challenge: appChallenge } = query;
