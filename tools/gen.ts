@@ -32,7 +32,7 @@ function routesPage(): string {
       '',
       module.description + '.',
       '',
-      ...table('Method|Path|What it does|Who may call|Audit action', rows),
+      ...table('Method|Path|What it does|Access rule|Audit action', rows),
     ].join('\n');
   });
   return `# Routes\n\n${notice}\n\nEvery path answers with and without a trailing slash. Shapes are in \`/docs\` and \`apps/server/openapi.json\`.\n\n${sections.join('\n\n')}\n`;

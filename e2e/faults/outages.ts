@@ -78,7 +78,7 @@ async function lockTable(site: Site, summary: Summary): Promise<string> {
   return `locked table: p99 of reads ${before} ms before, ${during} ms during ten waiting writers`;
 }
 
-/** p99 of reads of two lanes, in milliseconds. */
+/** p99 of reads of two pools, in milliseconds. */
 async function measureReads(client: Client): Promise<number> {
   const times: number[] = [];
   for (const end = Date.now() + 3000; Date.now() < end;) {

@@ -212,17 +212,21 @@ describe('notices code that runs by itself or is not bound by the policies of th
       'contacts: trigger planted',
     ],
     ['a rule', 'create rule planted as on insert to contacts do nothing', 'contacts: rule planted'],
-    ['a view', 'create view planted as select * from contacts', 'planted: a view with the rights of its owner'],
+    ['a view', 'create view planted as select * from contacts', 'planted: a view with the privileges of its owner'],
     [
       'a view with another setting',
       'create view planted with (security_barrier) as select * from contacts',
-      'planted: a view with the rights of its owner',
+      'planted: a view with the privileges of its owner',
     ],
-    ['a stored view', 'create materialized view planted as select 1', 'planted: a view with the rights of its owner'],
+    [
+      'a stored view',
+      'create materialized view planted as select 1',
+      'planted: a view with the privileges of its owner',
+    ],
     [
       'a function',
       `create function planted() returns int language sql security definer as 'select 1'`,
-      'planted: runs with the rights of its owner',
+      'planted: runs with the privileges of its owner',
     ],
   ])('%s', async (_what, statements, sentence) => {
     expect(await findPlanted(statements)).toContainEqual(expect.stringContaining(sentence));

@@ -242,7 +242,7 @@ const roles: CatalogCheck = (client) =>
      select r.rolname || ': may create in the schema' from pg_roles r
      where r.rolname in (${roleList}) and has_schema_privilege(r.oid, 'public', 'create')
      union all
-     select p.proname || ': runs with the rights of its owner' from pg_proc p
+     select p.proname || ': runs with the privileges of its owner' from pg_proc p
      where p.pronamespace = 'public'::regnamespace and p.prosecdef`,
   );
 
@@ -301,7 +301,7 @@ const hiddenCode: CatalogCheck = (client) =>
      select c.relname || ': rule ' || w.rulename from pg_rewrite w join pg_class c on c.oid = w.ev_class
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
      union all
-     select c.relname || ': a view with the rights of its owner' from pg_class c
+     select c.relname || ': a view with the privileges of its owner' from pg_class c
      where c.relnamespace = 'public'::regnamespace and c.relkind in ('v', 'm')
        and not coalesce(c.reloptions @> '{security_invoker=true}', false)`,
   );
@@ -312,10 +312,10 @@ export const checks: readonly [string, CatalogCheck][] = [
   ['every policy holds rows to the tenant of the transaction, or is listed with its reason', policyText],
   ['nothing is granted on a partition, where the policies of the whole do not hold', partitionGrants],
   ['nothing is granted to PUBLIC or without a policy, and the audit trail can only grow', grantsBeyondUse],
-  ['the roles of the service have no rights beyond their grants and own nothing', roles],
+  ['the roles of the service have no privileges beyond their grants and own nothing', roles],
   ['keys contain the tenant and indexes lead with it', keysAndIndexes],
   ['foreign keys carry the tenant', foreignKeys],
-  ['there are no triggers, rules or views with rights of their own', hiddenCode],
+  ['there are no triggers, rules or views with privileges of their own', hiddenCode],
 ];
 
 async function sentences(client: pg.ClientBase, select: string): Promise<string[]> {

@@ -76,7 +76,7 @@ export function installAdmissionControl(server: FastifyInstance, options: Option
     const flow = flowOfRequest(request);
     if (queue.isShedding(flow)) return done(overloaded());
     const queueNow = (next: Done) => {
-      // The request starts when its body has arrived: a client that holds the body back would make it older.
+      // The age of the request begins here, so a client that holds back its body does not make it older.
       request.facts = { ...request.facts!, receivedAt: options.services.now().getTime() };
       queueForPermit(request, reply, flow, next);
     };

@@ -10,7 +10,7 @@ import type { Services } from '#core/platform/services';
 /** An operation that a request called by way of its route; `failure` is what went wrong with it, for statistics. */
 export type CalledOperation = { route: Route; status: number; failure?: string | undefined; toolCall: ToolCall };
 
-/** What is written down of every answer once it is sent: a log line, the use of a credential, what concerns security. */
+/** Records every answer after it is sent: a log line, the usage of a credential, security events. */
 export function reportAnswers(server: FastifyInstance, services: Services): void {
   const log = services.log.child({ service: 'http', redaction: 'none' });
   server.addHook('onResponse', (request, reply, done) => {
@@ -73,7 +73,7 @@ function report({ usage, securityEvents }: Services, { request, reply, principal
   const ip = request.facts!.ip;
   if (kind !== 'user')
     usage.record({ tenantId: homeTenantId, credentialId: id, operation, isError: status >= 400, ip });
-  // What is answered again was done, and told, before.
+  // A replay has been recorded with the first answer.
   const isAdministration =
     isAdministrative(route, principal) && status < 400 && !reply.hasHeader('idempotency-replayed');
   if (status !== 403 && !isAdministration) return;
@@ -87,7 +87,7 @@ function report({ usage, securityEvents }: Services, { request, reply, principal
   });
 }
 
-/** A change that requires administrative rights. */
+/** Whether the operation changes something and requires administrator permissions. */
 function isAdministrative({ access, audit }: Route, principal: Principal): boolean {
   if (typeof audit !== 'string' || principal.kind !== 'user') return false;
   return ['permission', 'tenantAdmin', 'systemAdmin'].includes(access.kind);

@@ -24,7 +24,7 @@ export function keepDeadline(server: FastifyInstance, timeoutMs: number): void {
   });
 }
 
-// What streams is held to its pace instead, once it has begun, and what takes long ends when its client leaves.
+// A stream has a minimum pace instead once it has begun, and a route with `takesLong` ends when its client leaves.
 function hasDeadline(request: FastifyRequest): boolean {
   const { route, isStreamed } = matchedRoute(request).config;
   return route !== undefined && (isStreamed !== true || route.mayStream) && !route.takesLong;

@@ -35,7 +35,7 @@ export function toAppError(error: unknown, constraints: Readonly<Record<string, 
   const known = constraint === undefined ? undefined : constraints[constraint];
   if (known !== undefined) return known({ cause: error });
   if (isInvalidValue(error)) return ValueRefused({ cause: error });
-  // What PostgreSQL broke off for the sake of others was tried again before it came here.
+  // Serialization failures and deadlocks were retried before they arrive here.
   if (isUnavailable(error) || isRetryable(error)) return ServiceUnavailable({ cause: error, retryAfterSeconds: 1 });
   return frameworkFailure(error) ?? InternalError({ cause: error });
 }

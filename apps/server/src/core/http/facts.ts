@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { RequestFacts } from '#core/base/access/principal';
 import { clientAddress } from '#core/http/client-address';
 
-/** What is known of a request before authentication. */
+/** The facts of a request before authentication. */
 export function factsOf(request: FastifyRequest): RequestFacts {
   return {
     id: request.id,

@@ -48,7 +48,7 @@ function isLine(text: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 }
 
-/** What a file may be called wherever it is downloaded to: one line, no way to another folder. */
+/** A file name that is safe on every system: one line, no path. */
 function isFileName(text: string): boolean {
   return isLine(text) && /\S/.test(text) && !/[/\\]/.test(text) && !/^\s*\.{1,2}\s*$/.test(text);
 }

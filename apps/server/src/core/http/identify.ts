@@ -16,7 +16,7 @@ export type Authenticate = (
   facts: RequestFacts,
 ) => Promise<Principal | undefined> | Principal | undefined;
 
-/** What it takes to find out who sends a request. */
+/** Dependencies of the identification of a caller. */
 export type Identification = {
   authenticate: Authenticate;
   services: {
@@ -101,7 +101,7 @@ export function identifyAgain(request: FastifyRequest, rules: Rules): Promise<vo
 }
 
 /**
- * The same at the end of what began with the rights of then: what the principal has lost since may be what the work relied on.
+ * The same at the end of long work: a permission that the principal has lost since may be the one that the work relied on.
  * @throws AppError 401 or 403
  */
 export async function assertKeepsPermissions(request: FastifyRequest, rules: Rules): Promise<void> {

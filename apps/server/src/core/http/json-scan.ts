@@ -5,7 +5,7 @@ export const jsonLimits = { depth: 32, properties: 2000, values: 50_000 } as con
 /** Shorter texts cost too little to be read before they are parsed. */
 export const scannedFromBytes = 12_288;
 
-/** What a byte of JSON may begin; all others are 0. */
+/** The kind of token that a byte of JSON may begin; all others are 0. */
 const kind = { quote: 1, backslash: 2, comma: 3, colon: 4, open: 5, close: 6, digit: 7, fraction: 8 } as const;
 
 const kinds = new Uint8Array(256);
@@ -178,11 +178,11 @@ function placeOf(bytes: Buffer, target: number): string {
 }
 
 const openList = 0x5b;
-const longestName = 100;
+const maxNameLength = 100;
 
 function nameOf(json: string): string {
   try {
-    return (JSON.parse(json) as string).slice(0, longestName);
+    return (JSON.parse(json) as string).slice(0, maxNameLength);
   } catch {
     return '';
   }

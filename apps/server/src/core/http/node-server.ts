@@ -62,7 +62,7 @@ function boundConnections(server: Server, bounds: ConnectionBounds): void {
   });
 }
 
-/** How many connections were closed as they came: more than an address may have, or than the process takes. */
+/** Number of connections that were closed on arrival: above the limit of an address, or of the process. */
 export function refusedConnections(server: Server, bounds: ConnectionBounds): Metric {
   let dropped = 0;
   server.on('drop', () => void (dropped += 1));

@@ -26,7 +26,7 @@ export type Caller = {
 /** A route ready to run, by whichever way it is called. */
 export type Operation = {
   readonly route: Route;
-  /** What is answered when all is well. */
+  /** The answer of a success. */
   readonly status: number;
   /** Those of the module. */
   readonly services: Services;
@@ -42,7 +42,7 @@ export type Operation = {
 
 export function createOperation(route: Route, services: Services): Operation {
   // The types demand it already; this catches what is built around them.
-  if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
+  if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} has no access rule`);
   const noBody = route.schema.body === undefined ? undefined : null;
   const checkBy = (validate: RequestValidator) => (input: OperationInput) =>
     validate({ params: input.params, query: input.query, body: input.body ?? noBody, form: input.form ?? null });

@@ -27,7 +27,7 @@ type RouteSchemas = {
   response: { readonly [Status in 200 | 201 | 202 | 204 | 302]?: TSchema | null };
 };
 
-/** What a handler answers with where its route declares 302. */
+/** The answer of a handler whose route declares 302. */
 export type Redirect = { location: string };
 
 type SchemaOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
@@ -67,7 +67,7 @@ type CallerKind<Rule extends Access> = Rule extends { kind: 'session' }
       ? Principal
       : Person;
 
-/** What the handler receives follows from who may call: public handlers have neither actor nor database. */
+/** The access rule decides what the handler receives: public handlers have neither actor nor database. */
 export type Context<Rule extends Access, Schemas extends RouteSchemas> = ContextBase<Schemas> & CallerOf<Rule>;
 
 /** The method, and what follows from it for a route that models may call as a tool. */
@@ -87,9 +87,9 @@ export type RouteDefinition<
   schema: Schemas;
   /** Headers of the request that the handler reads, and what each says. */
   headers?: Readonly<Record<string, string>>;
-  /** What the handler answers with a status of its own (`setStatus`), and when. */
+  /** Other statuses that the handler sets (`setStatus`), and when. */
   otherAnswers?: Readonly<Record<number, string>>;
-  /** What can go wrong beyond the refusals that every route shares. */
+  /** Errors in addition to those that every route shares. */
   errors?: readonly ErrorDefinition[];
   /** The action written to the audit trail; mandatory wherever something changes. `none` gives the reason for its absence. */
   audit?: string | { none: string };
@@ -188,9 +188,9 @@ export type Module = {
   routes: readonly Route[];
   /** Which error a violated constraint of the module's own tables means to the caller. */
   constraints?: Readonly<Record<string, ErrorDefinition>>;
-  /** What has to happen now and then for the module's sake. */
+  /** Scheduled jobs of the module. */
   jobs?: readonly Job[];
-  /** What the module does in the background, when something is sent to `services.queue` under its name. */
+  /** Background tasks of the module; `services.queue` sends to them by name. */
   work?: readonly Work[];
 };
 

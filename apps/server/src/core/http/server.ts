@@ -40,13 +40,13 @@ const defaultLimits = {
   handlerTimeoutMs: 15_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  /** How often Node looks for senders that ran out of time. */
+  /** Interval at which Node checks the timeouts of senders. */
   timeoutCheckMs: 1000,
-  /** How long a connection may stand still while a body or an answer is on its way. */
+  /** Time without a byte on a connection while a body or an answer is transferred. */
   idleMs: 30_000,
-  /** How long an upload may be slower than 16 KiB/s. */
+  /** Time in which an upload may be slower than 16 KiB/s. */
   uploadPaceMs: 10_000,
-  /** How long the rest of a refused upload is still read. */
+  /** Time in which the rest of a refused upload is read. */
   uploadLingerMs: 2000,
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2000,
@@ -160,7 +160,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   return server;
 }
 
-/** What only may stream is worked on as all other requests until it does. */
+/** A route that may stream is handled like all others until it streams. */
 function isAlwaysStreamed(request: FastifyRequest): boolean {
   const { isStreamed, route } = matchedRoute(request).config;
   return isStreamed === true && route?.mayStream !== true;

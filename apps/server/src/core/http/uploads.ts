@@ -24,9 +24,9 @@ export const LengthRequired = defineError(
 const minBytesPerSecond = 16 * 1024;
 
 export type UploadLimits = {
-  /** How long no byte may come. */
+  /** Time without a byte. */
   idleMs: number;
-  /** How long an upload may be slower than 16 KiB/s. */
+  /** Time in which an upload may be slower than 16 KiB/s. */
   uploadPaceMs: number;
 };
 

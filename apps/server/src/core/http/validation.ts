@@ -124,7 +124,7 @@ function pathOf(error: ErrorObject): string {
   return error.instancePath.replaceAll('/', '.') + (last === undefined ? '' : `.${last}`);
 }
 
-/** What the rule asks for, without the value that does not fit. */
+/** The requirement of the rule, without the invalid value. */
 function messageOf(error: ErrorObject): string {
   if (error.keyword === 'additionalProperties') return 'is not a known property';
   if (error.keyword === 'required') return 'is required';

@@ -37,11 +37,11 @@ export type Settings = {
   defaultQuotaBytes: number;
   /** The largest single file. */
   fileLimitBytes: number;
-  /** How long the deletion of a tenant can be taken back. */
+  /** Grace period in which the deletion of a tenant can be undone. */
   tenantDeletionGraceDays: number;
 };
 
-/** What use cases get from outside: everything with I/O, time or secrets. */
+/** Dependencies of use cases: everything with I/O, time or secrets. */
 export type Services = {
   database: Database;
   passwords: Passwords;

@@ -5,7 +5,7 @@ import type { Flag } from '#core/base/access/flags';
 import type { AppAccountPrincipal, Person, Principal } from '#core/base/access/principal';
 import { isSubject } from '#core/data/db/revocation';
 
-const person = (rights: Partial<Person> = {}) =>
+const person = (permissions: Partial<Person> = {}) =>
   ({
     kind: 'user',
     isTenantAdmin: false,
@@ -13,7 +13,7 @@ const person = (rights: Partial<Person> = {}) =>
     permissions: new Set<string>(),
     missingFactor: undefined,
     isAccountWide: true,
-    ...rights,
+    ...permissions,
   }) as Person;
 
 const machine = (kind: 'api_key' | 'app_account', ...flags: Flag[]) =>

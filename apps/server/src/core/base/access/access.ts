@@ -14,7 +14,7 @@ import {
 /** Any one of them lets an API key or an app account in. */
 export type Flags = readonly [Flag, ...Flag[]];
 
-/** Who may call a route. Every route declares exactly one. */
+/** The access rule of a route. Every route declares exactly one. */
 export type Access =
   | { readonly kind: 'public'; readonly why: string }
   | { readonly kind: 'anyone'; readonly why: string }
@@ -88,7 +88,7 @@ type PersonFacts = Pick<
 >;
 type MachineFacts = Pick<AppAccountPrincipal | ApiKeyPrincipal, 'kind' | 'flags'>;
 
-/** What a decision looks at in a principal. */
+/** The facts of a principal that a decision uses. */
 export type CallerFacts = PersonFacts | MachineFacts;
 
 /** Why a call is allowed, or why it is not: the sentence is for people, the error for the refused request. */

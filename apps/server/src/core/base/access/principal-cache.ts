@@ -4,7 +4,7 @@ import type { Principal } from '#core/base/access/principal';
 
 export const subjectKinds = ['session', 'user', 'account', 'tenant', 'app_account', 'api_key'] as const;
 
-/** What a cached principal depends on: forgetting any of these forgets the principal. */
+/** Dependencies of a cached principal: forgetting one of them forgets the principal. */
 export type Subject = `${(typeof subjectKinds)[number]}:${string}`;
 
 export type CachedPrincipal = { principal: Principal; subjects: readonly Subject[]; expiresAt: number };
@@ -22,7 +22,7 @@ export type PrincipalCache = {
   revision(): number;
   /** Applies from this call; a change clears the cache. Without a size nothing is cached. */
   resize(size: CacheSize): void;
-  /** How often a credential was known, and how often not. */
+  /** Cache hits and misses. */
   stats(): { hits: number; misses: number };
 };
 
@@ -33,7 +33,7 @@ type Options = {
   /** True while notifications from other processes arrive. */
   isCurrent: () => boolean;
   now: () => number;
-  /** How long an entry lives at most. */
+  /** Maximum lifetime of an entry. */
   maxAgeMs?: number;
   /** The same while notifications may be missed. */
   blindMaxAgeMs?: number;

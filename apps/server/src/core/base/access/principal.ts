@@ -1,7 +1,7 @@
 import type { Flag } from '#core/base/access/flags';
 
 type Common = {
-  /** Who it is: the user's, key's or app account's own id. */
+  /** Id of the user, API key or app account. */
   readonly id: string;
   /** The tenant whose data the call touches. */
   readonly tenantId: string;
@@ -52,7 +52,7 @@ export type ApiKeyPrincipal = Machine & {
   readonly restrictions: KeyRestrictions;
 };
 
-/** From where a key may be used: asked on every request, however long the key is known. Undefined means no limit. */
+/** The addresses that may use a key, checked on every request. Undefined: all addresses. */
 export type KeyRestrictions = {
   readonly allowsAddress: ((address: string) => boolean) | undefined;
   readonly deviceFingerprint: string | undefined;
@@ -79,7 +79,7 @@ export type RequestFacts = {
 /** The tool that is called, and the program that calls it if it names itself. */
 export type ToolCall = { readonly tool: string; readonly client: ToolClient | null };
 
-/** What an MCP client says of itself, bounded and without control characters. */
+/** Name and version as an MCP client states them, bounded and without control characters. */
 export type ToolClient = { readonly name: string; readonly version: string };
 
 /** A principal together with the request it makes. */

@@ -10,7 +10,7 @@ export type Permit = { readonly flow: Flow };
 
 type Done = (refusal: Refusal | undefined, permit: Permit) => void;
 
-/** Permits for limited work, given to tenants and principals in equal shares while more ask than there are permits. */
+/** Permits for limited work. When too few are free, tenants and their principals get equal shares. */
 export type FairSemaphore = {
   /** Calls back with a permit, at once where one is free, or with a refusal. */
   acquire(flow: Flow, done: Done): Permit;
@@ -18,15 +18,15 @@ export type FairSemaphore = {
   release(permit: Permit): void;
   /** Counts a held permit for another flow. */
   transfer(permit: Permit, flow: Flow): void;
-  /** Gives out permits that became free otherwise than by a release. */
+  /** Assigns permits that became free without a release. */
   admit(): void;
-  /** How many wait: of all, of a tenant, or of one of its principals. */
+  /** Number of waiting requests: of all tenants, of one, or of one of its principals. */
   waiting(tenant?: string, principal?: string): number;
-  /** Whether requests of the tenant are refused because they waited too long: one that would have to wait had better not begin. */
+  /** Whether the tenant's requests are refused because they waited too long; a new one that would wait should be refused at once. */
   isShedding(tenant: string): boolean;
 };
 
-/** How long requests may wait, and how many of them. */
+/** Limits of waiting requests: their number and their time. */
 export type WaitingLimits = {
   max: number;
   maxOf(tenant: string): number;
@@ -35,7 +35,7 @@ export type WaitingLimits = {
 
 export type SemaphoreOptions = {
   permits(): number;
-  /** How many permits one tenant may hold; the default is all. */
+  /** Permits that one tenant may hold; the default is all. */
   permitsOf?(): number;
   /** Read whenever a request begins to wait. */
   limits(): WaitingLimits;
@@ -150,7 +150,7 @@ class RoundRobinSemaphore implements FairSemaphore {
     const { tenant } = entry.flow;
     const isTenantFull = this.#queue.sizeOf(tenant) >= maxOf(tenant);
     const isFull = isTenantFull || this.#queue.size() >= max;
-    // The flow with the most waiting gives way, so that none keeps the others out.
+    // The flow with the most waiting requests loses one, so that it cannot fill the queue.
     const victim = isFull ? this.#queue.fullest(isTenantFull ? tenant : undefined) : undefined;
     if (isFull && !mayEvict(this.#queue, victim, entry.flow)) return this.#refuse(entry, 'full');
     entry.since = performance.now();
@@ -175,14 +175,14 @@ class RoundRobinSemaphore implements FairSemaphore {
   }
 }
 
-/** A permit that is kept somewhere must not keep alive what its callback refers to. */
+/** Clears the callback, so that a permit that is kept does not keep the callback's memory. */
 function call(entry: Entry, refusal: Refusal | undefined): void {
   const { done } = entry;
   entry.done = undefined;
   done?.(refusal, entry);
 }
 
-/** Whether room is to be made for the flow at the cost of the other one, which has more waiting. */
+/** Whether the victim's flow has more waiting requests than the flow that needs room. */
 function mayEvict(queue: FairQueue<Entry>, victim: Entry | undefined, { tenant, principal }: Flow): boolean {
   if (victim === undefined) return false;
   if (victim.flow.tenant !== tenant) return queue.sizeOf(victim.flow.tenant) > queue.sizeOf(tenant);

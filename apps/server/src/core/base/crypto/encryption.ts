@@ -46,7 +46,7 @@ export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encrypti
   };
 }
 
-/** What values under a key are marked with; it tells nothing of the key. */
+/** Marks values with their key; it reveals nothing about the key. */
 export function keyIdOf(key: Buffer): string {
   return sha256Hex(key.toString('hex')).slice(0, 8);
 }

@@ -1,4 +1,4 @@
-/** What a span records: fixed names and words, never ids of people or things, addresses of pages or values. */
+/** The record of a span: fixed names and words, never ids, URLs or values. */
 export type Attributes = Readonly<Record<string, string | number>>;
 
 /** The span of one request. */

@@ -49,7 +49,7 @@ const maxAtOnce = 200;
 const paceMs = 25;
 /** With this many rows waiting, the caller waits too: one call after the other then adds one row each. */
 const crowd = 20;
-/** How many requests may join one row. */
+/** Maximum number of requests that join one row. */
 const maxFurther = 50;
 
 /** The same for all, because most calls of a tool end with it. */
@@ -136,7 +136,7 @@ function createGroupWriter(insert: Insert, pauseMs: number) {
       if (group === undefined) {
         const begun: Group = { waiting: [one], last: promise, hurry: () => undefined, alike: new Map() };
         groups.set(tenantId, begun);
-        // What ends in the same turn of the event loop comes along.
+        // Entries that arrive in the same turn of the event loop join the group.
         setImmediate(() => void write(tenantId, begun));
       } else {
         group.waiting.push(one);

@@ -50,7 +50,7 @@ const builder = queryBuilder<AuditTables & ChainTables & CountTables>();
 /** For what is named within one statement. */
 const named = queryBuilder<{ event: AuditTables['audit_logs']; chained: ChainTables['audit_chains'] }>();
 
-/** How many chains a tenant's trail consists of at most: writers of one wait for each other's commit. */
+/** Maximum number of chains per tenant; writers of one chain wait for each other's commit. */
 export const chainSlots = 32;
 
 /**

@@ -9,14 +9,14 @@ export type BatchWriter<Batch> = {
   flush(): Promise<void>;
   /** Batches wait because the database did not take them. */
   isFailing(): boolean;
-  /** Batches that were begun and have to be tried again. */
+  /** Batches whose first attempt failed. */
   begun(): readonly Batch[];
   /** Writes what waits, then stops. */
   close(): Promise<void>;
 };
 
 type Options<Batch> = {
-  /** How long rows gather before they are written. */
+  /** Time in which rows gather before they are written. */
   delayMs: number;
   /** Pause after a failure. */
   retryMs?: number;

@@ -28,7 +28,7 @@ abstract class BinaryArray<Value> {
     this.#oid = oid;
   }
 
-  /** How many bytes an item takes at most. */
+  /** Maximum number of bytes of an item. */
   protected abstract sizeOf(value: Value): number;
   /** @returns how many bytes it took */
   protected abstract write(value: Value, at: number): number;
@@ -115,7 +115,7 @@ export class TextArray extends BinaryArray<string> {
   }
 }
 
-/** What a character stands for as a digit of base 16. */
+/** Value of a character as a hexadecimal digit. */
 const nibbles = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 /** Where the two digits of each byte of a uuid stand. */
 const digitPairs = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
@@ -140,7 +140,7 @@ export class UuidArray extends BinaryArray<string> {
   }
 }
 
-/** What PostgreSQL counts time from. */
+/** The epoch of PostgreSQL timestamps. */
 const epochMs = Date.UTC(2000, 0, 1);
 
 /** Times in milliseconds since 1970, for `timestamptz`. */

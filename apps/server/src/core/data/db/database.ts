@@ -47,7 +47,7 @@ export type Database = {
   credential(tenantId?: string): CredentialDb;
   /** For the end of a tenant and nothing else: its connections open when the first statement comes. */
   purge(tenantId: string): PurgeDb;
-  /** How much of the connections is in use, by role. */
+  /** Load of the connections by role. */
   pools(): PoolLoad[];
   /** What went wrong with the server though it was there. */
   readonly faults: Pick<DatabaseFaults, 'counts' | 'sinceMs'>;
@@ -157,7 +157,7 @@ function openPools(kind: RoleKind, { options, timing, ...signals }: Opening): Po
   };
 }
 
-/** How many connections one tenant may use of a pool that serves many, so that no tenant can occupy it. */
+/** Connections of a shared pool that one tenant may use, so that no tenant can occupy it. */
 function shareOf(kind: RoleKind, size: number, part: number): number {
   return kind === 'tenant' || kind === 'credential' ? Math.ceil(size * part) : size;
 }

@@ -4,7 +4,7 @@ import { isDamaged, isLockTimeout, isReadOnly } from '#core/data/db/sql-state';
 export const faultKinds = ['read_only', 'damaged', 'lock_timeout', 'dead_connection', 'unreachable'] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
-/** How often each fault was met, and when last. */
+/** Number of occurrences of each fault, and the time of the last one. */
 export type DatabaseFaults = {
   note(kind: FaultKind): void;
   counts(): Readonly<Record<FaultKind, number>>;

@@ -6,7 +6,7 @@ import { textParser, toWireValue } from '#core/data/db/values';
 
 type Column = { name: string; parse: (text: string) => unknown };
 
-/** What a connection knows of a statement it has prepared. */
+/** State of a statement that a connection has prepared. */
 type Prepared = {
   name: string;
   /** Undefined until the server has run it for the first time. */
@@ -30,7 +30,7 @@ function Pipelined(): void {}
 Pipelined.prototype = pg.Query.prototype;
 const PipelinedQuery = Pipelined as unknown as new () => object;
 
-/** What one turn of the event loop has for PostgreSQL leaves in one write: a system call costs as much as a flight. */
+/** All messages of one turn of the event loop are sent in one write, because a system call costs as much as a flight. */
 function transmit(wire: Wire, chunks: readonly Buffer[]): void {
   if (wire.atriumUnsent !== undefined) {
     wire.atriumUnsent.push(...chunks);

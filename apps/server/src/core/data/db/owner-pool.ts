@@ -9,7 +9,7 @@ export type OwnerPool = {
   close(): Promise<void>;
 };
 
-/** How the owner reaches the database itself. */
+/** Connection of the owner to the database itself, without a pooler. */
 export type OwnerConnection = pg.ClientConfig;
 
 type Options = { connection: OwnerConnection; name: string; size: number };

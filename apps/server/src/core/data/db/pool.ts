@@ -5,7 +5,7 @@ import { createFairQueue } from '#core/base/concurrency/fair-queue';
 import { ConnectionLostError, openConnection, type Connection } from '#core/data/db/connection';
 import type { DatabaseTiming } from '#core/data/db/timing';
 
-/** How connections of one role are opened. */
+/** Options of the pool of one role. */
 export type PoolOptions = {
   connection: pg.ClientConfig;
   /** Connections at most. Shared pools stay small: more than two made the same work slower. */

@@ -53,5 +53,5 @@ export type PlatformDb = Access & { readonly [scope]: 'platform' };
  */
 export type CredentialDb = Access & { readonly [scope]: 'credential' };
 
-/** What is left of ONE tenant whose time is over: may look at its rows and delete them, the audit trail included. */
+/** Access to ONE tenant whose grace period has ended: reads and deletes its rows, including the audit trail. */
 export type PurgeDb = Access & { readonly tenantId: string; readonly [scope]: 'purge' };

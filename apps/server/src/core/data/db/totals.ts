@@ -47,7 +47,7 @@ export const addToTotal = write<{ tenantId: string; table: CountedTable; slot: n
     ),
 );
 
-/** How many rows a tenant has in a counted table. */
+/** Number of rows of a tenant in a counted table. */
 export async function totalOf(db: TenantDb, table: CountedTable): Promise<number> {
   return (await db.first(tableTotal({ tenantId: db.tenantId, table })))!.total;
 }

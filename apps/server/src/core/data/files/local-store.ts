@@ -68,7 +68,7 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
         await rename(part, target);
         await sync(folder);
       } catch (error) {
-        // What failed before the first read has not closed it.
+        // A failure before the first read leaves it open.
         source.destroy();
         await removeAll(target);
         throw fullOr(error);

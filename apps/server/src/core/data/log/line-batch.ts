@@ -29,7 +29,7 @@ const maxCharacters = 1_000_000;
 export class LineBatch {
   readonly level: number;
   #characters = 0;
-  /** Of these also what `hours` adds up. */
+  /** The part of these counts that `hours` adds up. */
   #times: number[] = [];
   #services: string[] = [];
   #sizes: number[] = [];
@@ -52,7 +52,7 @@ export class LineBatch {
     return this.#times.length;
   }
 
-  /** How many characters its lines have. */
+  /** Number of characters of its lines. */
   get size(): number {
     return this.#characters;
   }

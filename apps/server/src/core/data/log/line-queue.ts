@@ -49,7 +49,7 @@ export class LineQueue {
     this.#spare = batch;
   }
 
-  /** How many lines were given up since this was last asked. */
+  /** Number of dropped lines since the previous call. */
   takeDropped(): number {
     const count = this.#dropped;
     this.#dropped = 0;
@@ -73,7 +73,7 @@ export class LineQueue {
     return batch;
   }
 
-  /** Of the least important lines the newest: how trouble began is worth more than how it went on. */
+  /** The newest of the least important lines: the first lines of a failure say more than later ones. */
   #dropOne(): void {
     const level = Math.min(...this.#byLevel.keys());
     const batches = this.#byLevel.get(level)!;

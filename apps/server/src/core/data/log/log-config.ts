@@ -14,7 +14,7 @@ export const levelNumbers: Readonly<Record<LogLevel, number>> = {
 export const consoleFormats = ['json', 'pretty', 'compact'] as const;
 export type ConsoleFormat = (typeof consoleFormats)[number];
 
-/** What of the log goes where (specification, "Log configuration"). */
+/** Levels and targets of the log (specification, "Log configuration"). */
 export type LogConfig = {
   /** By the name of the part; what is not named has the level of LOG_LEVEL. */
   logLevels: Readonly<Record<string, LogLevel>>;

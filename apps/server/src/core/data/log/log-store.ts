@@ -18,7 +18,7 @@ export type LogStore = {
   close(): Promise<void>;
 };
 
-/** How keeping lines in the database goes; counts are of this process. */
+/** State of the log store; counts are of this process. */
 export type LogState = {
   /** Lines wait because the database did not take them when it was last tried. */
   isWaiting: boolean;
@@ -38,7 +38,7 @@ export type Report = {
   refused(error: unknown): void;
 };
 
-/** How long what is left over of full batches waits for more to come. */
+/** Time in which an incomplete batch waits for more lines. */
 const gatherMs = 100;
 
 type Options = { report: Report; queue?: LineQueue; retryMs?: number };

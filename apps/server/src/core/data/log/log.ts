@@ -34,7 +34,7 @@ export type Logging = {
   levels(): Record<string, LogLevel>;
   /** Stores lines in the database too, including the earlier ones. */
   connect(database: Database): void;
-  /** How keeping lines in the database goes. */
+  /** State of the log store. */
   state(): LogState;
   /** Writes to the database what waits for it. */
   flush(): Promise<void>;
@@ -170,15 +170,15 @@ function levelOf({ logLevels: levels }: LogConfig, service: string): LogLevel | 
   return Object.hasOwn(levels, service) ? levels[service] : undefined;
 }
 
-const longestMessage = 8192;
-/** What every line has of its own; a field of that name would take its place. */
+const maxMessageLength = 8192;
+/** Keys of every line; a field with such a name would overwrite it. */
 const reserved = ['level', 'time', 'service', 'msg'];
 
 function clean(first: unknown, second: unknown, redact: boolean): Pick<LogLine, 'fields' | 'message'> {
   const text = (value: unknown) => {
     if (typeof value !== 'string') return '';
-    const known = value.slice(0, 4 * longestMessage);
-    return (redact ? redactText(known) : known).slice(0, longestMessage);
+    const known = value.slice(0, 4 * maxMessageLength);
+    return (redact ? redactText(known) : known).slice(0, maxMessageLength);
   };
   if (typeof first !== 'object' || first === null) return { fields: {}, message: text(first) };
   const fields = toLoggable(first instanceof Error ? { err: first } : first, { redact });

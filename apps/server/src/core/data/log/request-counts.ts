@@ -4,7 +4,7 @@ import type { Log } from '#core/data/log/log';
 import { redactText } from '#core/data/log/redaction';
 import { addErrorHours, addRequestMinutes, addTenantHours } from '#core/data/log/request-counts.queries';
 
-/** What is counted of an answered request. */
+/** Counted facts of an answered request. */
 export type AnsweredRequest = {
   ms: number;
   isError: boolean;
@@ -13,10 +13,10 @@ export type AnsweredRequest = {
   tenantId: string | null;
 };
 
-/** How many requests there were, how long they took and what went wrong: counted here, added up in PostgreSQL. */
+/** Counts requests, durations and errors in memory, and adds them to rows in PostgreSQL. */
 export type RequestCounts = {
   record(request: AnsweredRequest): void;
-  /** How many requests this process answered in this second and the one before: whether background work would delay requests. */
+  /** Requests that this process answered in this second and the previous one; background work pauses while there are many. */
   lately(): number;
   /** Writes what was counted so far, if the database lets it. */
   flush(): Promise<void>;

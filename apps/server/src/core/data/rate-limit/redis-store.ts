@@ -19,7 +19,7 @@ type Options = {
   local: RateLimiter;
   log: Log;
   now: () => number;
-  /** How long an answer of Redis is waited for: counting must not hold a request up for long. */
+  /** Timeout of Redis, because counting must not delay a request for long. */
   timeoutMs?: number;
 };
 
@@ -117,7 +117,7 @@ function connect(url: string, timeoutMs: number): Scripted {
   const redis = new Redis(url, {
     connectTimeout: 2000,
     commandTimeout: timeoutMs,
-    // What cannot be counted now is counted here, and must not be counted again later.
+    // A request that Redis cannot count now is counted in this process, so a later retry would count it twice.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

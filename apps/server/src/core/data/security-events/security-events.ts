@@ -8,7 +8,7 @@ import {
   type SecurityEventType,
 } from '#core/data/security-events/security-events.queries';
 
-/** What happened (specification, "Security audit event"); `details` never hold a secret or an address that was typed in. */
+/** A security event (specification, "Security audit event"); `details` never hold a secret or an entered e-mail address. */
 export type SecurityEvent = {
   type: SecurityEventType;
   tenantId: string | null;

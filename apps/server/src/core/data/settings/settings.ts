@@ -21,7 +21,7 @@ export const settingsChannel = 'atrium_settings';
 /** Configuration that system administrators change while the service runs. */
 export type Setting<Value extends object> = {
   readonly name: string;
-  /** What is stored, with defaults for what is not. */
+  /** The stored values, completed with defaults. */
   complete(stored: Readonly<Record<string, unknown>>): Value;
 };
 

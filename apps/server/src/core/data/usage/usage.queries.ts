@@ -148,7 +148,7 @@ export type UsageSummary = {
   by_day: { day: string; requests: number; errors: number }[];
 };
 
-/** What a credential was used for: totals since it exists, operations and days of the last thirty days. */
+/** Usage of a credential: totals since its creation; operations and days of the last thirty days. */
 const summariseUsage = read<
   { tenantId: string; credentialId: string; dayAgo: string; weekAgo: string; monthAgo: string },
   UsageSummary

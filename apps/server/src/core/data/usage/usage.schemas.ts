@@ -7,7 +7,7 @@ const counts = {
   errors: Type.Integer({ description: 'Number of answers with a status of 400 or above.' }),
 };
 
-/** What a credential was used for, as `usageOf` answers it. */
+/** Usage of a credential, as `usageOf` answers it. */
 export const UsageSummary = closed(
   {
     total_requests: Type.Integer({ description: 'Requests since the creation of the credential.' }),

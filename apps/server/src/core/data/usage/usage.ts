@@ -43,7 +43,7 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
     return counts;
   }
 
-  /** What comes in for a tenant whose counts could not be written is added up meanwhile. */
+  /** While counts of a tenant cannot be written, new ones are added to them. */
   function take(): Batch | undefined {
     const failing = new Set(writer.begun().map(({ tenantId }) => tenantId));
     for (const [tenantId, counts] of waiting) {

@@ -31,7 +31,7 @@ export type KeyedRequest = {
   /** Caller, operation and key. */
   scopeText: string;
   payloadText: string;
-  /** How long the request may take before others treat it as lost. */
+  /** Time after which other requests treat the request as lost. */
   leaseMs: number;
 };
 
@@ -82,7 +82,7 @@ export function createIdempotencyKeys({
         throw error;
       });
       if (isClaimed) return wanted;
-      // What was there a moment ago has been released.
+      // The row of a moment ago was released.
       if (found === undefined) throw IdempotencyKeyInUse();
       assertAnswered(found, fingerprint);
       return JSON.parse(encryption.decrypt(found.sealed_answer, encryptionContextOf(wanted))) as StoredAnswer;

@@ -27,7 +27,7 @@ export const IdempotencyAnswerTooLong = defineError(
   'IDEMPOTENCY_ANSWER_TOO_LONG',
 );
 
-/** What a key can meet with, on each route that takes one. */
+/** Errors of a key, on each route that accepts one. */
 export const idempotencyErrors = [
   IdempotencyKeyInvalid,
   IdempotencyKeyInUse,

@@ -41,7 +41,7 @@ export function scopeText({ method, path, access }: Route, principal: Principal,
   return canonicalJson([principal.kind, who, method, path, params ?? null, key]);
 }
 
-/** What must be equal for two validated requests to count as the same request. */
+/** The values that must be equal for two validated requests to count as the same request. */
 export function payloadText({ query, body }: OperationInput): string {
   return canonicalJson([query ?? null, body ?? null]);
 }

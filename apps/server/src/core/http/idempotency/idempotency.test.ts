@@ -11,7 +11,7 @@ import { createMember, createTenant, logIn, logInSystemAdmin, unique } from '#te
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
 
 const clock = createClock();
-// Tables are locked and rights withdrawn, which others would feel.
+// Tables are locked and privileges withdrawn, which others would feel.
 const test = useService({ ownDatabase: true, now: clock.now, databaseTiming: defaultTiming });
 
 const contacts = '/api/v1/secure/contacts';

@@ -13,22 +13,22 @@ export type ServiceState = {
 
 export type Verdict = Pick<ServiceState, 'status' | 'message'>;
 
-/** How one thing is looked at. */
+/** One health check. */
 export type Probe = {
   name: string;
   /** A failure, or no answer within a second, is `unhealthy`; the signal then aborts the check. */
   check(signal: AbortSignal): Promise<Verdict> | Verdict;
   /** The process knows the answer already: nothing is asked and nothing is kept. */
   isInstant?: boolean;
-  /** What a failure is called. Default: `not reachable`. */
+  /** Text of a failure. Default: `not reachable`. */
   failure?: string;
   /** A fault that the process has met by itself lately: it stands where the probe alone would say that all is well. */
   noticed?(): Verdict | undefined;
-  /** How long an answer counts, good or bad, in milliseconds: for what must not be asked often, least of all while it fails. */
+  /** Lifetime of a result in milliseconds, for parts that must not be checked often. */
   freshMs?: number;
 };
 
-/** How the parts of the installation do that requests depend on; asked however often, each is looked at once at a time. */
+/** Health of the parts that requests depend on; one check of each part runs at a time. */
 export type Health = {
   /** All of them, none older than its probe allows, within about a second. */
   states(): Promise<readonly ServiceState[]>;

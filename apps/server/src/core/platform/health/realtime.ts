@@ -1,7 +1,7 @@
 import type { Verdict } from '#core/platform/health/health';
 import { createOutbound, type Outbound } from '#core/platform/outbound/outbound';
 
-/** What the realtime messaging server last said of itself; counts are sums over its nodes. */
+/** The last report of the realtime messaging server; counts are sums over its nodes. */
 export type RealtimeStatus = {
   enabled: boolean;
   status: 'ok' | 'degraded' | 'disabled';

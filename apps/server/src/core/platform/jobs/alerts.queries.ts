@@ -11,7 +11,7 @@ export const alertSeverities = ['info', 'warning', 'critical'] as const;
 export type AlertRow = {
   id: string;
   type: AlertType;
-  /** What it is about: a job, a service, an address. */
+  /** Subject of the alert: a job, a service, an address. */
   subject: string;
   severity: (typeof alertSeverities)[number];
   title: string;
@@ -104,7 +104,7 @@ export const resolveJobAlerts = write<{ jobs: readonly string[]; at: string }, n
     ),
 );
 
-/** What is open, and what was until lately, the newest first. */
+/** Open and recently resolved alerts, the newest first. */
 export const listRecentAlerts = read<{ resolvedSince: string; max: number }, AlertRow>((p) =>
   builder
     .selectFrom('dispatcher_alerts')

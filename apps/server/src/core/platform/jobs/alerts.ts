@@ -10,7 +10,7 @@ import {
   type NewAlert,
 } from '#core/platform/jobs/alerts.queries';
 
-/** What a dispatch has come to so far. */
+/** Counts of a dispatch so far. */
 export type Tally = { executed: number; failed: number; skipped: number; alertsSent: number };
 
 /**

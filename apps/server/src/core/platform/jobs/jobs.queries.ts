@@ -57,7 +57,7 @@ export const addJobs = write<{ names: readonly string[]; schedules: readonly str
 
 export const listJobRows = read<Record<string, never>, JobRow>(() => builder.selectFrom('jobs').selectAll());
 
-/** The runs under way, and the slots to be tried again. */
+/** Runs under way, and runs to be retried. */
 export const listOpenRuns = read<{ since: string }, Pick<JobRunRow, 'id' | 'job_name' | 'slot' | 'status'>>((p) =>
   builder
     .selectFrom('job_runs')
@@ -265,7 +265,7 @@ export const forgetFailures = write<{ name: string }, never>((p) =>
   builder.updateTable('jobs').set({ consecutive_failures: 0, last_error: null }).where('name', '=', p.name),
 );
 
-/** How long the last successful runs took: their number, and the middle one in milliseconds. */
+/** Durations of the last successful runs: their number, and the median in milliseconds. */
 export const usualDuration = read<{ name: string; exceptId: string }, { runs: number; median_ms: number | null }>((p) =>
   builder
     .selectFrom((db) =>

@@ -16,9 +16,9 @@ import {
 export type AddressRules = {
   isAllowed(address: string): boolean;
   isBlocked(address: string): boolean;
-  /** The address and the rest of its network: at once here; elsewhere, and for administrators to see, a moment later. */
+  /** Blocks the network of the address: at once in this process; in others, and in the list for administrators, a moment later. */
   block(address: string, durationMs: number): void;
-  /** Reads the rules again, until it succeeds. Resolves when this process applies them, or has to go on without. */
+  /** Reads the rules again, and retries in the background. Resolves after the first attempt. */
   reload(): Promise<void>;
   close(): Promise<void>;
 };
@@ -57,7 +57,7 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   const writer = createBatchWriter<readonly RangeEntry[]>({
     delayMs: 100,
     take: () => (localBlocks.size === 0 ? undefined : [...localBlocks.values()].slice(0, batchSize)),
-    // What is stored stays in effect here until it was read back.
+    // A stored block stays in effect here until it was read back.
     write: async (batch) => {
       await store(database, batch, now().toISOString());
       await reload();

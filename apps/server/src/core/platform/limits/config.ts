@@ -48,7 +48,7 @@ export const securitySetting: Setting<SecurityConfig> = {
   complete: (stored) => ({ ...defaultSecurityConfig, ...stored }),
 };
 
-/** How many principals are known without asking the database, and for how long. */
+/** Size of the principal cache, and lifetime of its entries. */
 export function principalCacheSize(config: SecurityConfig): { max: number; maxAgeMs: number } {
   return {
     max: config.cache_enabled ? config.cache_max_entries : 0,

@@ -72,7 +72,7 @@ export async function deliverMail(
   }
 }
 
-/** What an error of nodemailer says of a mail. */
+/** The meaning of an error of nodemailer for a mail. */
 export function toNotTaken(error: unknown): MailNotTaken {
   if (error instanceof OutboundError) return new MailNotTaken('unreachable', 'no connection', { cause: error });
   const { code = 'unknown', responseCode: reply = 0, command = '' } = error as SmtpError;

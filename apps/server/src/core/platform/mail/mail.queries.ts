@@ -12,7 +12,7 @@ export type MailTables = {
     recipient: string;
     subject: string;
     body: string;
-    /** What is lower goes first. */
+    /** Lower values are sent first. */
     priority: number;
     created_at: string;
     attempts: number;
@@ -153,7 +153,7 @@ export const listMail = read<{ limit: number; offset: number }, OutboxMail>((p) 
   builder.selectFrom('mail_outbox').selectAll().orderBy('id', 'desc').limit(p.limit).offset(p.offset),
 );
 
-/** How many mails there are, counted no further than `most`. */
+/** Number of mails, counted up to `max`. */
 export const countMail = read<{ max: number }, { total: number }>((p) =>
   builder
     .selectFrom(builder.selectFrom('mail_outbox').select('id').limit(p.max).as('some'))

@@ -27,7 +27,7 @@ const priorities = { awaited: 0, critical: 1, notice: 2 } as const;
 export type Mail = {
   /** False while no mail server is configured: then mail only waits for the operator to read it. */
   readonly canDeliver: boolean;
-  /** Whom mail is from: an address, or a name and an address in angle brackets. */
+  /** Sender: an address, or a name and an address in angle brackets. */
   readonly from: string;
   /**
    * The statement that puts a mail into the outbox; run it in the transaction of its cause. With an id it does nothing where a
@@ -110,7 +110,7 @@ class Relay {
   readonly #workers = new Set<Promise<void>>();
   /** Mails that this process is handing over: a lease that expires meanwhile, for example after a clock jump, must not send twice. */
   readonly #underWay = new Set<string>();
-  /** Whose mail was claimed last, for each priority. */
+  /** The tenant whose mail was claimed last, for each priority. */
   readonly #lastOwners = [noOwner, noOwner, noOwner];
   #running = 0;
   #wakes = 0;
@@ -128,7 +128,7 @@ class Relay {
     this.#startWorker();
   }
 
-  /** What is left waits for another process, or the next start. */
+  /** Remaining mail waits for another process, or the next start. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);

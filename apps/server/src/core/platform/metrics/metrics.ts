@@ -4,10 +4,10 @@ import type { Collected, Metric } from '#core/platform/metrics/metric';
 import { createRequestMetrics, type Answered } from '#core/platform/metrics/requests';
 import { toText } from '#core/platform/metrics/text-format.rules';
 
-/** What all processes of an installation have to tell, this one among them; undefined when that cannot be known. */
+/** The metrics of all processes of an installation, including this one; undefined if they are not available. */
 export type GatherMetrics = () => Promise<readonly Collected[] | undefined>;
 
-/** What this process has to tell Prometheus. */
+/** The metrics of this process for Prometheus. */
 export type Metrics = {
   /** @param ms how long the answer took */
   record(answered: Answered, ms: number): void;

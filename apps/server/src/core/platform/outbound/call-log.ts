@@ -22,7 +22,7 @@ export type CallFacts = {
   userId: string | null;
 };
 
-/** What could be answered without a provider, because one had answered it before. */
+/** Requests that a cache answered without a provider. */
 export type CacheHit = Pick<CallFacts, 'tenantId' | 'operation' | 'provider'>;
 
 /** Gathers operation, provider and outcome of each call, and writes them to PostgreSQL in batches. No call waits for it. */

@@ -33,7 +33,7 @@ export type OutboundInit = {
    * connection was cut before a byte of an answer is retried once within the retry budget. Every answer is final.
    */
   hasIdempotencyKey?: boolean | undefined;
-  /** Who makes the call: all calls of one owner together hold a quarter of the permits at most. */
+  /** The owner of the call: all calls of one owner together hold a quarter of the permits at most. */
   owner?: string | undefined;
   /** Called when the call has its permit and is about to be sent; before, no request was made. */
   onPermit?: (() => void) | undefined;

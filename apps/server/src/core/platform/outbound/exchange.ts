@@ -73,7 +73,7 @@ const decompressions: Readonly<Record<string, Decompress>> = {
   br: promisify(brotliDecompress),
 };
 
-/** What `accept-encoding` may say. */
+/** Value of `accept-encoding`. */
 export const acceptedEncodings = 'gzip, deflate, br';
 
 /** As the platform's `fetch` would answer, with the body counted once more after decompression. */

@@ -17,7 +17,7 @@ export type ResolverOptions = {
 };
 
 const hostsFreshMs = 5000;
-/** How long the answer for the other family is waited for (RFC 8305 section 3 wants less; name servers are not all near). */
+/** Time to wait for the answer of the other family (RFC 8305 section 3 recommends less, but some name servers are far away). */
 const otherFamilyMs = 250;
 /** The system looks names up on four threads, which files and compression need as well. */
 const maxFallbacks = 2;

@@ -25,8 +25,8 @@ export async function getCurrentUser(
 ) {
   if (actor.kind === 'app_account') {
     const { id, email, homeTenantId, name } = actor;
-    const rights = include === undefined ? {} : presentPermissions(actor, [...actor.flags]);
-    return { data: { id, email, tenantId: homeTenantId, groups: [], displayName: name, locale: 'en', ...rights } };
+    const permissions = include === undefined ? {} : presentPermissions(actor, [...actor.flags]);
+    return { data: { id, email, tenantId: homeTenantId, groups: [], displayName: name, locale: 'en', ...permissions } };
   }
   const { homeTenantId: tenantId, accountId } = actor;
   const profile = await services.database.credential(tenantId).first(findSessionProfile({ tenantId, accountId }));

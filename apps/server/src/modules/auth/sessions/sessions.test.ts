@@ -59,7 +59,7 @@ describe('getCurrentUser', () => {
   });
 
   describe('with include=permissions', () => {
-    const rights = async (token: string) => {
+    const permissionsOf = async (token: string) => {
       const answer = await test.call('GET', '/api/v1/auth/me?include=permissions', { token });
       expect(answer.status).toBe(200);
       const { permissions, isTenantAdmin, isSystemAdmin } = answer.body.data;
@@ -69,7 +69,7 @@ describe('getCurrentUser', () => {
     it('200: the current permissions of the groups of the user, sorted, without duplicates', async () => {
       const { token, userId } = await createMember(test, tenant, { permissions: ['users.read', 'groups.read'] });
       await grant(test, tenant.tenantId, userId, ['users.read', 'audit_logs.read']);
-      expect(await rights(token)).toEqual({
+      expect(await permissionsOf(token)).toEqual({
         permissions: ['audit_logs.read', 'groups.read', 'users.read'],
         isTenantAdmin: false,
         isSystemAdmin: false,
@@ -77,7 +77,7 @@ describe('getCurrentUser', () => {
     });
 
     it('200: every permission of a tenant administrator', async () => {
-      expect(await rights(tenant.admin.token)).toEqual({
+      expect(await permissionsOf(tenant.admin.token)).toEqual({
         permissions: permissionNames.toSorted(),
         isTenantAdmin: true,
         isSystemAdmin: false,
@@ -86,7 +86,7 @@ describe('getCurrentUser', () => {
 
     it('200: of a system administrator in the home tenant, for every named tenant', async () => {
       const { token } = await logInSystemAdmin(test);
-      expect(await rights(token)).toMatchObject({ isTenantAdmin: true, isSystemAdmin: true });
+      expect(await permissionsOf(token)).toMatchObject({ isTenantAdmin: true, isSystemAdmin: true });
       const headers = { 'x-tenant-id': tenant.tenantId };
       const answer = await test.call('GET', '/api/v1/auth/me?include=permissions', { token, headers });
       expect(answer.body.data).toMatchObject({ tenantId: systemTenantId, isSystemAdmin: true });
@@ -95,7 +95,7 @@ describe('getCurrentUser', () => {
     it('200: the flags of an app account, sorted', async () => {
       const permissions = { spaces: { write: true, read: true, delete: false }, geo: { geocode: true } };
       const { token } = await logIn(test, await createAppAccount(test, tenant, { permissions }));
-      expect(await rights(token)).toEqual({
+      expect(await permissionsOf(token)).toEqual({
         permissions: ['geo.geocode', 'spaces.read', 'spaces.write'],
         isTenantAdmin: false,
         isSystemAdmin: false,

@@ -37,7 +37,7 @@ export async function fetchModels(
       const adapter = adapterOf(settings)!;
       if (!isUsable(adapter, settings)) throw new ProviderFailure('credentials');
       const { url, headers } = adapter.request(settings, task);
-      const answer = await fetch(url, { headers, maxBytes: longestListBytes });
+      const answer = await fetch(url, { headers, maxBytes: maxListBytes });
       const list = await readModels(adapter, answer, { task, tenantId: call.tenantId });
       if (expectsSome && list.models.length === 0) throw unusable('the list of models is empty');
       return { result: list };
@@ -58,7 +58,7 @@ export async function listModelSources({ database }: Dependencies, tenantId: str
 }
 
 /** Large providers list several hundred models with long descriptions: 1 MiB and more. */
-const longestListBytes = 4_194_304;
+const maxListBytes = 4_194_304;
 
 /** Parses long answers on a worker thread, because they would block the event loop. @throws ProviderFailure */
 export async function readModels(

@@ -3,7 +3,7 @@ import { PeriodTooLong, PeriodInvalid } from '#modules/integrations/integrations
 
 const hourMs = 60 * 60_000;
 export const dayMs = 24 * hourMs;
-const longestOverAllMs = 7 * dayMs;
+const maxOverAllMs = 7 * dayMs;
 
 /** `to` is exclusive. */
 type Period = { from: string; to: string };
@@ -20,7 +20,7 @@ export function periodOf({ from, to }: Asked, { isOfAll, now }: { isOfAll: boole
   const latest = Math.min(end, now.getTime());
   const begin = Math.max(0, from === undefined ? latest - (isOfAll ? dayMs : 30 * dayMs) : Date.parse(from));
   if (from !== undefined && to !== undefined && Date.parse(from) >= Date.parse(to)) throw PeriodInvalid();
-  if (isOfAll && latest - begin > longestOverAllMs) throw PeriodTooLong();
+  if (isOfAll && latest - begin > maxOverAllMs) throw PeriodTooLong();
   return { from: new Date(begin).toISOString(), to: new Date(end).toISOString() };
 }
 

@@ -49,7 +49,7 @@ export function halvesOf<Item>(items: readonly Item[]): Item[][] {
 }
 
 const minuteMs = 60_000;
-const shortestPauseMs = 30_000;
+const minPauseMs = 30_000;
 const maxPauseMs = 10 * minuteMs;
 const maxTroubleMs = 60 * minuteMs;
 const daySeconds = 24 * 3600;
@@ -57,7 +57,7 @@ const daySeconds = 24 * 3600;
 /** Backoff while all providers fail: as long as the failure lasts so far. Undefined after the maximum. */
 export function pauseOfTrouble(failingForMs: number): number | undefined {
   if (failingForMs >= maxTroubleMs) return undefined;
-  return Math.min(Math.max(failingForMs, shortestPauseMs), maxPauseMs);
+  return Math.min(Math.max(failingForMs, minPauseMs), maxPauseMs);
 }
 
 /** Pause until a quota resets; undefined if the reset is too late. */

@@ -71,7 +71,7 @@ export function systemError(folder: string, error: unknown): EmbeddedPostgresErr
 
 const complaint = /\b(FATAL|PANIC|ERROR|error):\s+/;
 
-/** What PostgreSQL or initdb complained about last, without time stamp and severity. */
+/** The last error of PostgreSQL or initdb, without time stamp and severity. */
 export function lastComplaint(lines: readonly string[]): string {
   const line =
     lines.findLast((candidate) => complaint.test(candidate)) ?? lines.findLast((candidate) => candidate.trim() !== '');

@@ -64,7 +64,7 @@ describe('errors', () => {
     expect(lastComplaint([])).toBe('no message');
   });
 
-  it('tells a full disk, a read-only one and missing rights apart from the rest', () => {
+  it('tells a full disk, a read-only one and missing permissions apart from the rest', () => {
     const full = programError('INIT_FAILED', '/data', ['PANIC:  could not write to file "x": No space left on device']);
     const torn = ['FATAL:  wrote only 4096 of 8192 bytes', 'HINT:  Check free disk space.', 'PANIC:  cannot abort'];
     expect(programError('INIT_FAILED', '/data', torn).message).toBe(full.message);

@@ -12,7 +12,7 @@ const pollMs = 5;
 const busyTimeoutMs = 10_000;
 const stopTimeoutMs = 60_000;
 
-/** What it takes to start the server process on a cluster. */
+/** Parameters of the start of the server process on a cluster. */
 export type Launch = {
   postgres: string;
   cluster: Cluster;

@@ -9,7 +9,7 @@ const maxDeaths = 5;
 const deathWindowMs = 30_000;
 const firstPauseMs = 50;
 /** Between attempts to start on a full disk. */
-const longestPauseMs = 5000;
+const maxPauseMs = 5000;
 
 export type SupervisorOptions = Pick<Launch, 'postgres' | 'cluster' | 'settings' | 'pidFiles' | 'onLine'> & {
   /** The server keeps dying and is not started again. */
@@ -80,7 +80,7 @@ async function relaunch(deaths: number[], { cluster, onLine, signal, launch, dis
       const message = `PostgreSQL in ${cluster.dir} keeps dying and was given up (${reason}): put that right and start again.`;
       throw new EmbeddedPostgresError('START_FAILED', message);
     }
-    await sleep(Math.min(firstPauseMs * 2 ** Math.max(attempts, deaths.length - 1), longestPauseMs), undefined, {
+    await sleep(Math.min(firstPauseMs * 2 ** Math.max(attempts, deaths.length - 1), maxPauseMs), undefined, {
       signal,
     });
     disk.isFull = false;

@@ -27,7 +27,7 @@ const patterns = [
   String.raw`(?![\t\n\r])\p{Cc}|[\ufffd\ufffe\uffff]|\p{Cs}`,
 ];
 
-const longestMessage = 4000;
+const maxMessageLength = 4000;
 
 /** Texts, separated by protected parts. */
 export type Run = string | { kept: string };
@@ -83,7 +83,7 @@ function endsOfMessages(text: string): Map<number, number> {
       continue;
     }
     const start = open.pop();
-    if (start !== undefined && index - start < longestMessage) ends.set(start, index + 1);
+    if (start !== undefined && index - start < maxMessageLength) ends.set(start, index + 1);
   }
   return ends;
 }
