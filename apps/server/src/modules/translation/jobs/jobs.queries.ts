@@ -97,10 +97,9 @@ type Asked = {
   entities_total: number;
 };
 
-/** Serialises the check of the limit on running jobs per tenant. */
+/** Serialises the search for an equal job and the check of the limit on running jobs per tenant. */
 export const lockJobs = tenantLock('translation-jobs');
 
-/** No row if an equal job is running. */
 export const insertJob = auditedWrite<Asked & AuditParams & { id: string; claim: string; at: string }, JobRow>((p) =>
   withAudit<JobRow>(
     builder
@@ -134,7 +133,6 @@ export const insertJob = auditedWrite<Asked & AuditParams & { id: string; claim:
         updated_at: p.at,
         completed_at: null,
       })
-      .onConflict((conflict) => conflict.columns(['tenant_id', 'fingerprint']).where(isRunning).doNothing())
       .returning(columns),
     { action: 'translation_job.created', resourceType: 'translation_job' },
     p,

@@ -112,34 +112,29 @@ async function begin({ services, db, actor }: Changer, asked: Asked, found: { la
   const { tenantId } = db;
   const fingerprint = fingerprintOf(asked);
   const details = { entityType, languages: found.languages, records: found.total };
-  for (;;) {
-    const claim = newId();
-    const at = services.now().toISOString();
-    const insert = insertJob({
-      id: newId(),
-      entity_type: entityType,
-      entity_ids: entityIds === undefined ? null : [...entityIds],
-      source_language: source ?? null,
-      target_languages: targets === undefined ? null : [...targets],
-      protect_human: protectHuman,
-      fingerprint,
-      languages: found.languages,
-      entities_total: found.total,
-      claim,
-      at,
-      ...auditParams(actor, at, details),
-    });
-    const begun = await db.transaction(async (tx): Promise<Begun | undefined> => {
-      await tx.all(lockJobs({ tenantId }));
-      const equal = await tx.first(findEqualJob({ tenantId, fingerprint }));
-      if (equal !== undefined) return { job: equal, claim: undefined };
-      await assertRoom(tx, tenantId);
-      const job = await tx.first(insert);
-      return job === undefined ? undefined : { job, claim };
-    });
-    // Undefined if a process of an older release, which takes no lock, has started an equal job in between.
-    if (begun !== undefined) return begun;
-  }
+  const claim = newId();
+  const at = services.now().toISOString();
+  const insert = insertJob({
+    id: newId(),
+    entity_type: entityType,
+    entity_ids: entityIds === undefined ? null : [...entityIds],
+    source_language: source ?? null,
+    target_languages: targets === undefined ? null : [...targets],
+    protect_human: protectHuman,
+    fingerprint,
+    languages: found.languages,
+    entities_total: found.total,
+    claim,
+    at,
+    ...auditParams(actor, at, details),
+  });
+  return db.transaction(async (tx): Promise<Begun> => {
+    await tx.all(lockJobs({ tenantId }));
+    const equal = await tx.first(findEqualJob({ tenantId, fingerprint }));
+    if (equal !== undefined) return { job: equal, claim: undefined };
+    await assertRoom(tx, tenantId);
+    return { job: (await tx.first(insert))!, claim };
+  });
 }
 
 async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
