@@ -54,5 +54,5 @@ export const insertGroup = auditedWrite<Chain & { rows: string }, { length: numb
     ),
     logged as (insert into audit_logs (${sql.join(names)}) select ${sql.join(names)} from linked)
     select length from chained`;
-  return { compile: () => query.compile(builder) } as unknown as Audited<{ length: number }>;
+  return query as unknown as Audited<{ length: number }>;
 });

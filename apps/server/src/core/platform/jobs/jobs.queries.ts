@@ -47,13 +47,12 @@ const claimColumns = ['id', 'job_name', 'attempt', 'started_at'] as const;
 const maxAttempts = 3;
 
 /** New jobs begin now: nothing is caught up on for them. */
-export const addJobs = write<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>((p) => ({
-  compile: () =>
-    sql`insert into jobs (name, known_since, handled_until, handled_schedule, updated_at)
+export const addJobs = write<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>(
+  (p) => sql`insert into jobs (name, known_since, handled_until, handled_schedule, updated_at)
         select name, ${p.at}::timestamptz, ${p.at}::timestamptz, schedule, ${p.at}::timestamptz
         from unnest(${p.names}::text[], ${p.schedules}::text[]) as given (name, schedule)
-        on conflict (name) do nothing`.compile(builder),
-}));
+        on conflict (name) do nothing`,
+);
 
 export const listJobRows = read<Record<string, never>, JobRow>(() => builder.selectFrom('jobs').selectAll());
 

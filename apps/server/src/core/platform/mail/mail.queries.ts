@@ -99,13 +99,9 @@ export const claimNextMail = write<Claiming, OutboxMail>((p) => {
     next(priority, sql`owner_id > (${p.after}::uuid[])[${place}]`),
     next(priority, sql`true`),
   ]);
-  return {
-    compile: () =>
-      sql`with chosen as materialized (select id from (${sql.join(inOrder, sql` union all `)}) as due limit 1)
+  return sql`with chosen as materialized (select id from (${sql.join(inOrder, sql` union all `)}) as due limit 1)
         update mail_outbox set attempts = attempts + 1, queued = false, next_attempt_at = ${fromNow(p.leaseMs)}
-        where id in (select id from chosen) returning *`.compile(builder),
-    execute: () => Promise.resolve([]),
-  };
+        where id in (select id from chosen) returning *`;
 });
 
 /** The text goes with the delivery: it may carry a one-time link. */

@@ -44,9 +44,8 @@ export const leaseMs = 90_000;
  * Claims due deliveries, critical ones first, and those with an expired lease. Deliveries of a suspended or deleted tenant
  * wait until the tenant is active again.
  */
-export const claimDue = write<OfChannel & { claim: string; now: string; max: number }, DeliveryRow>((p) => ({
-  compile: () =>
-    sql`with due as materialized (
+export const claimDue = write<OfChannel & { claim: string; now: string; max: number }, DeliveryRow>(
+  (p) => sql`with due as materialized (
         select id, status from notification_deliveries
         where tenant_id = ${p.tenantId} and channel = ${p.channel} and status in ('queued', 'sending')
           and due_at <= ${p.now}::timestamptz and (status = 'queued' or ${isLeaseOver})
@@ -57,9 +56,8 @@ export const claimDue = write<OfChannel & { claim: string; now: string; max: num
         interruptions = delivery.interruptions + (due.status = 'sending')::integer, claim = ${p.claim}::uuid,
         lease_until = ${fromNow(leaseMs)}, updated_at = ${p.now}::timestamptz
       from due where delivery.tenant_id = ${p.tenantId} and delivery.id = due.id
-      returning ${sql.join(columns.map((name) => sql.ref(`delivery.${name}`)))}`.compile(builder),
-  execute: () => Promise.resolve([]),
-}));
+      returning ${sql.join(columns.map((name) => sql.ref(`delivery.${name}`)))}`,
+);
 
 /**
  * Time of the next due delivery or the next expiring lease; null without one. Never a time in the past: a task for an expired
@@ -69,14 +67,10 @@ export const findNextDue = read<OfChannel & { now: string }, { at: string | null
   const waiting = (isCritical: RawBuilder<boolean>) => sql`(select due_at as at from notification_deliveries
     where tenant_id = ${p.tenantId} and channel = ${p.channel} and is_critical = ${isCritical}
       and due_at > ${p.now}::timestamptz and status = 'queued' order by due_at limit 1)`;
-  return {
-    compile: () =>
-      sql`select min(at) as at from (${waiting(sql`true`)} union all ${waiting(sql`false`)} union all
+  return sql`select min(at) as at from (${waiting(sql`true`)} union all ${waiting(sql`false`)} union all
         (select lease_until as at from notification_deliveries
          where tenant_id = ${p.tenantId} and channel = ${p.channel} and status = 'sending'
-           and lease_until > ${databaseNow} order by lease_until limit 1)) as coming`.compile(builder),
-    execute: () => Promise.resolve([]),
-  };
+           and lease_until > ${databaseNow} order by lease_until limit 1)) as coming`;
 });
 
 type ByIds = { tenantId: string; ids: readonly string[] };
@@ -124,9 +118,8 @@ type Settling = {
  * Writes the outcomes of deliveries that are still under the claim, and adds inbox entries. Rows are looked up one by one,
  * too.
  */
-export const settleDeliveries = write<Settling, never>((p) => ({
-  compile: () =>
-    sql`with given as materialized (
+export const settleDeliveries = write<Settling, never>(
+  (p) => sql`with given as materialized (
         select given.*, found.ctid as place from unnest(${p.ids}::uuid[], ${p.statuses}::text[], ${p.reasons}::text[],
             ${p.layers}::text[], ${p.preferenceIds}::uuid[], ${p.dueAts}::timestamptz[], ${p.attempts}::integer[],
             ${p.interruptions}::integer[])
@@ -145,8 +138,8 @@ export const settleDeliveries = write<Settling, never>((p) => ({
       )
       update notifications set inbox_at = ${p.at}::timestamptz from settled
       where notifications.tenant_id = ${p.tenantId} and notifications.id = settled.notification_id
-        and settled.channel = 'in_app' and settled.status = 'sent' and notifications.inbox_at is null`.compile(builder),
-}));
+        and settled.channel = 'in_app' and settled.status = 'sent' and notifications.inbox_at is null`,
+);
 
 /**
  * Channels of all active tenants with due deliveries or expired leases. It skips from channel to channel in an index,
@@ -156,9 +149,7 @@ export const listWaiting = read<{ now: string; max: number }, { tenant_id: strin
   const due = (isCritical: RawBuilder<boolean>) => sql`exists (select from notification_deliveries
     where tenant_id = way.tenant_id and channel = way.channel and is_critical = ${isCritical} and status = 'queued'
       and due_at <= ${p.now}::timestamptz)`;
-  return {
-    compile: () =>
-      sql`with recursive way as (
+  return sql`with recursive way as (
           (select tenant_id, channel from notification_deliveries where status in ('queued', 'sending')
            order by tenant_id, channel limit 1)
           union all
@@ -172,9 +163,7 @@ export const listWaiting = read<{ now: string; max: number }, { tenant_id: strin
         where exists (select from tenants where tenants.id = way.tenant_id and tenants.status = 'active')
           and (${due(sql`true`)} or ${due(sql`false`)} or exists (select from notification_deliveries
             where tenant_id = way.tenant_id and channel = way.channel and status = 'sending' and ${isLeaseOver}))
-        limit ${p.max}`.compile(builder),
-    execute: () => Promise.resolve([]),
-  };
+        limit ${p.max}`;
 });
 
 type DeliveryFilters = {

@@ -252,18 +252,15 @@ export const advanceNotice = write<Progress, never>((p) =>
 type Failing = ById & { pausesMs: readonly number[]; at: string };
 
 /** Postpones a notice with growing backoff; it fails after the last pause. */
-export const putOffNotice = write<Failing, Pick<NoticeRow, 'status'>>((p) => ({
-  compile: () => {
-    const pause = sql`(${p.pausesMs}::float8[])[attempts + 1]`;
-    return sql`update notices set attempts = attempts + 1,
+export const putOffNotice = write<Failing, Pick<NoticeRow, 'status'>>((p) => {
+  const pause = sql`(${p.pausesMs}::float8[])[attempts + 1]`;
+  return sql`update notices set attempts = attempts + 1,
         due_at = ${fromNow(sql`coalesce(${pause}, 0)`)},
         status = case when ${pause} is null then 'failed' else 'queued' end,
         completed_at = case when ${pause} is null then ${p.at}::timestamptz end
       where tenant_id = ${p.tenantId} and id = ${p.id} and status = 'queued'
-      returning status`.compile(builder);
-  },
-  execute: () => Promise.resolve([]),
-}));
+      returning status`;
+});
 
 /** Active tenants with unfinished notices. */
 export const listTenantsWithQueued = read<{ max: number }, { id: string }>((p) =>

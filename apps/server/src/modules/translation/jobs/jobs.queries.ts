@@ -283,9 +283,8 @@ type Written = {
  * Counts written texts in the transaction that writes them. A record counts once: not if it was counted for another text of
  * the batch, nor if the job has already marked it in another language. No row if the claim is lost.
  */
-export const countWritten = write<Claimed & Written, { id: string }>((p) => ({
-  compile: () =>
-    sql`update translation_jobs set
+export const countWritten = write<Claimed & Written, { id: string }>(
+  (p) => sql`update translation_jobs set
         entities_translated = entities_translated + (
           select count(*)::integer from unnest(${p.entityIds}::uuid[]) as done (id)
           where done.id <> all (counted_ids) and not exists (
@@ -302,9 +301,8 @@ export const countWritten = write<Claimed & Written, { id: string }>((p) => ({
         updated_at = ${p.at}::timestamptz
       where tenant_id = ${p.tenantId} and id = ${p.id} and claim = ${p.claim} and status = 'running'
         and ${isOfActive(p.tenantId)}
-      returning id`.compile(builder),
-  execute: () => Promise.resolve([]),
-}));
+      returning id`,
+);
 
 export const endJob = write<Claimed & { status: JobStatus; error: string | null; at: string }, JobRow>((p) =>
   builder
