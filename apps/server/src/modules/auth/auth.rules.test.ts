@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import {
-  judgeReuse,
+  classifyReuse,
   oneTimeTokenHash,
   presentRefreshToken,
   refreshTokenHash,
@@ -26,13 +26,13 @@ describe('tokens', () => {
   });
 });
 
-describe('judgeReuse', () => {
+describe('classifyReuse', () => {
   const at = Date.parse('2026-01-01T00:00:00.000Z');
   const later = (ms: number) => new Date(at + ms).toISOString();
   const used = { used_at: later(0), settled_at: later(100) };
   const unused = { used_at: null, settled_at: null };
   const judge = (receivedAt: number, graceMs: number, successor: typeof used | typeof unused | undefined = unused) =>
-    judgeReuse({ token: used, successor, receivedAt: at + receivedAt, graceMs });
+    classifyReuse({ token: used, successor, receivedAt: at + receivedAt, graceMs });
 
   it('without a grace period: refuses requests from before the answer, and treats the rest as a replay', () => {
     expect(judge(99, 0)).toBe('late');
@@ -54,13 +54,13 @@ describe('judgeReuse', () => {
   });
 
   it('within the grace period: refuses without revoking anything if the successor is unknown', () => {
-    expect(judgeReuse({ token: used, successor: undefined, receivedAt: at + 1, graceMs: 10_000 })).toBe('late');
+    expect(classifyReuse({ token: used, successor: undefined, receivedAt: at + 1, graceMs: 10_000 })).toBe('late');
   });
 
   it('does not wait forever for a process that died before it recorded its answer', () => {
     const died = { used_at: later(0), settled_at: null };
     const judgeDied = (receivedAt: number) =>
-      judgeReuse({ token: died, successor: unused, receivedAt: at + receivedAt, graceMs: 0 });
+      classifyReuse({ token: died, successor: unused, receivedAt: at + receivedAt, graceMs: 0 });
     expect(judgeDied(10_000)).toBe('late');
     expect(judgeDied(10_001)).toBe('replay');
   });

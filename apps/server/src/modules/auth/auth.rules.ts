@@ -46,7 +46,7 @@ const unsettledMs = 10_000;
  * The meaning of a used refresh token that arrives again. `repeat`: the same successor is returned. `replay`: it
  * arrived too late, so two parties hold the token. `late`: it arrived in time, but can no longer be answered.
  */
-export function judgeReuse(reuse: {
+export function classifyReuse(reuse: {
   token: UsedToken;
   successor: UsedToken | undefined;
   receivedAt: number;

@@ -16,7 +16,7 @@ import type { Method } from '#modules/two-factor/two-factor.schemas';
 type Dependencies = Pick<Services, 'database' | 'now'>;
 
 /** State of the second factors of an account, as seen from one of its sessions. */
-export type Standing = {
+export type FactorState = {
   methods: readonly MethodRow[];
   /** The session has verified a second factor of the account, for any set of tenants. */
   isAssured: boolean;
@@ -25,7 +25,7 @@ export type Standing = {
   at: string;
 };
 
-export type LockedAccount = Standing & { tx: Transaction; actor: Actor<Person> };
+export type LockedAccount = FactorState & { tx: Transaction; actor: Actor<Person> };
 
 /**
  * Runs the work with the account locked, so that changes of its factors are serialised, and reads the state again: the
@@ -42,38 +42,42 @@ export async function withAccount<Result>(
     const assurance = await lockAssurance(tx, actor);
     const methods = await tx.all(listMethods({ accountId }));
     const at = services.now().toISOString();
-    return work({ ...toStanding(methods, actor, assurance), at, tx, actor });
+    return work({ ...toFactorState(methods, actor, assurance), at, tx, actor });
   });
 }
 
 /** The same without the lock, for an early refusal. */
-export async function readStanding(services: Dependencies, actor: Actor<Person>): Promise<Standing> {
+export async function readFactorState(services: Dependencies, actor: Actor<Person>): Promise<FactorState> {
   const methods = await services.database.credential().all(listMethods({ accountId: actor.accountId }));
   const assurance = { isAssured: actor.isAssured, countsInAll: true };
-  return { ...toStanding(methods, actor, assurance), at: services.now().toISOString() };
+  return { ...toFactorState(methods, actor, assurance), at: services.now().toISOString() };
 }
 
-function toStanding(methods: readonly MethodRow[], { isAccountWide }: Person, { isAssured, countsInAll }: Assurance) {
+function toFactorState(
+  methods: readonly MethodRow[],
+  { isAccountWide }: Person,
+  { isAssured, countsInAll }: Assurance,
+) {
   const hasFactor = activeMethods({ methods }).length > 0;
   const mayChange = isAccountWide && (!hasFactor || (isAssured && countsInAll));
   return { methods, isAssured: isAccountWide && isAssured, mayChange };
 }
 
 /** @throws SecondFactorRequired, AssuranceLimitedToTenant */
-export function assertMayChange({ isAssured, mayChange }: Standing): void {
+export function assertMayChange({ isAssured, mayChange }: FactorState): void {
   if (!mayChange) throw isAssured ? AssuranceLimitedToTenant() : SecondFactorRequired();
 }
 
-export function activeMethods({ methods }: Pick<Standing, 'methods'>): MethodRow[] {
+export function activeMethods({ methods }: Pick<FactorState, 'methods'>): MethodRow[] {
   return methods.filter((row) => row.enabled_at !== null);
 }
 
-export function activeMethod(standing: Standing, method: Method): MethodRow | undefined {
+export function activeMethod(standing: FactorState, method: Method): MethodRow | undefined {
   return activeMethods(standing).find((row) => row.method === method);
 }
 
 /** The purpose of a code: an active method, or an enrolment that waits for its first code. */
-export function usableMethod(standing: Standing, method: Method): MethodRow | undefined {
+export function usableMethod(standing: FactorState, method: Method): MethodRow | undefined {
   const pending = standing.methods.find(
     (row) => row.method === method && row.enabled_at === null && row.enrolment_expires_at! > standing.at,
   );
@@ -88,7 +92,7 @@ export type Proof = { accountWide: boolean };
  * Performs the step-up of the session, which may evict the oldest other sessions at that level; forget `session:<id>` after
  * the commit.
  */
-export async function liftSession({ tx, at, actor }: LockedAccount, { accountWide }: Proof): Promise<void> {
+export async function raiseAssurance({ tx, at, actor }: LockedAccount, { accountWide }: Proof): Promise<void> {
   const { homeTenantId: tenantId, accountId, sessionId } = actor;
   await tx.all(assureSession({ tenantId, sessionId, accountWide }));
   const raised = { tenantId, accountId, sessionId, assurance: 2, keep: maxSessionsPerUser, at } as const;

@@ -4,7 +4,7 @@ import {
   activeMethod,
   activeMethods,
   assertMayChange,
-  readStanding,
+  readFactorState,
   usableMethod,
   withAccount,
   type LockedAccount,
@@ -86,7 +86,7 @@ async function enableTotp({ services, actor }: Owner) {
 async function enableDelivery({ services, actor }: Owner, method: DeliveredMethod, given: string | undefined) {
   const { accountId, sessionId, homeTenantId: tenantId } = actor;
   const target = await readTarget({ services, actor }, method, given);
-  if (activeMethod(await readStanding(services, actor), method) !== undefined) throw FactorEnabled();
+  if (activeMethod(await readFactorState(services, actor), method) !== undefined) throw FactorEnabled();
   const delivery = await findDelivery(services, tenantId, { method, enrolledIn: tenantId });
   await admitSending({ services, actor }, method, target);
   const message = await withAccount(services, actor, async (account) => {
@@ -161,7 +161,7 @@ async function admitSending(
 /** @throws FactorNotEnabled, TooManyCodes, and the errors of the delivery */
 export async function sendCode({ services, actor }: Owner, method: DeliveredMethod) {
   const { accountId, sessionId, homeTenantId: tenantId } = actor;
-  const known = usableMethod(await readStanding(services, actor), method);
+  const known = usableMethod(await readFactorState(services, actor), method);
   if (known === undefined) throw FactorNotEnabled();
   const { enrolled_in: enrolledIn, delivery_target: sealed } = known;
   const delivery = await findDelivery(services, tenantId, { method, enrolledIn });

@@ -7,12 +7,12 @@ import {
   activeMethod,
   activeMethods,
   assertMayChange,
-  liftSession,
-  readStanding,
+  raiseAssurance,
+  readFactorState,
   usableMethod,
   withAccount,
   type LockedAccount,
-  type Standing,
+  type FactorState,
 } from '#modules/two-factor/account';
 import { newBackupCodes, replaceBackupCodes } from '#modules/two-factor/codes/backup-codes';
 import { challengeOf, nameOf, withCode, type Guess, type Owner } from '#modules/two-factor/codes/guess';
@@ -39,11 +39,11 @@ type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | '
  */
 export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
   const { services, actor } = owner;
-  if (usableMethod(await readStanding(services, actor), method) === undefined) throw FactorNotEnabled();
+  if (usableMethod(await readFactorState(services, actor), method) === undefined) throw FactorNotEnabled();
   const guess = { challenge: await challengeOf(owner, method), code };
   const isFirst = await withCode(owner, guess, async (account, proof) => {
     const row = usableMethod(account, method)!;
-    await liftSession(account, proof);
+    await raiseAssurance(account, proof);
     if (row.enabled_at === null) await activate(services, account, row);
     else await confirm(account, method);
     return row.enabled_at === null;
@@ -101,12 +101,12 @@ async function confirm({ tx, at, actor }: LockedAccount, method: Method): Promis
 export async function useBackupCode(owner: Owner, code: string) {
   const { services, actor } = owner;
   const { accountId, request, sessionId } = actor;
-  if (activeMethods(await readStanding(services, actor)).length === 0) throw FactorNotEnabled();
+  if (activeMethods(await readFactorState(services, actor)).length === 0) throw FactorNotEnabled();
   const guess: Guess = { challenge: { kind: 'backup' }, code };
   const remaining = await withCode(owner, guess, async (account, proof) => {
     const { tx, at } = account;
     const memberships = await tx.all(listMemberships({ accountId }));
-    await liftSession(account, proof);
+    await raiseAssurance(account, proof);
     await auditInEach(tx, memberships, request, { action: 'two_factor.backup_code_used', at });
     return (await tx.first(countBackupCodes({ accountId })))!.remaining;
   });
@@ -125,12 +125,12 @@ export async function useBackupCode(owner: Owner, code: string) {
 export async function disableMethod(owner: Owner, { method, code }: CodeBody): Promise<void> {
   const { services, actor } = owner;
   const { accountId, homeTenantId: tenantId, request, sessionId } = actor;
-  const assertDispensable = async (standing: Standing, db: Pick<Reads, 'first'>) => {
+  const assertDispensable = async (standing: FactorState, db: Pick<Reads, 'first'>) => {
     if (activeMethod(standing, method) === undefined) throw FactorNotEnabled();
     if (activeMethods(standing).length > 1) return;
     if ((await db.first(findRequirement({ tenantId })))!.is_required) throw LastFactorRequired();
   };
-  await assertDispensable(await readStanding(services, actor), services.database.credential(tenantId));
+  await assertDispensable(await readFactorState(services, actor), services.database.credential(tenantId));
   const isBackupCode = readBackupCode(code) !== undefined;
   const challenge = isBackupCode ? ({ kind: 'backup' } as const) : await challengeOf(owner, method);
   const revoked = await withCode(owner, { challenge, code }, async (account) => {

@@ -7,7 +7,7 @@ import { enterTenant } from '#core/data/db/database';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { Services } from '#core/platform/services';
 import { RefreshRefused } from '#modules/auth/auth.errors';
-import { judgeReuse, presentRefreshToken, refreshTokenHash } from '#modules/auth/auth.rules';
+import { classifyReuse, presentRefreshToken, refreshTokenHash } from '#modules/auth/auth.rules';
 import {
   findRefreshToken,
   insertRefreshToken,
@@ -103,7 +103,7 @@ async function repeat(services: Dependencies, pair: Token, request: RequestFacts
     .batch([findRefreshToken({ hash: pair.hash }), findRefreshToken({ hash: pair.successorHash })]);
   if (token === undefined || token.used_at === null) return undefined;
   const graceMs = services.settings.refreshGraceSeconds * 1000;
-  const verdict = judgeReuse({ token, successor, receivedAt: request.receivedAt, graceMs });
+  const verdict = classifyReuse({ token, successor, receivedAt: request.receivedAt, graceMs });
   if (verdict === 'repeat') return findOwner(services, token);
   if (verdict === 'replay') await punishReplay(services, token, request);
   return undefined;
