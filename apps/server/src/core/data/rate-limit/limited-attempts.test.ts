@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
 import { defineError } from '#core/base/errors/app-error';
-import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
+import { createLimitedAttempt, limitKeyOf } from '#core/data/rate-limit/limited-attempts';
 import { takeAttempt } from '#core/data/rate-limit/postgres-store.queries';
 import { untilBlocked, withClient } from '#test/support/database';
 import { useService } from '#test/support/harness';
@@ -35,6 +35,14 @@ const sent = () => new Promise((resolve) => setImmediate(resolve));
 const cancelBlocked = `
   select pg_cancel_backend(pid) from pg_locks join pg_stat_activity using (pid)
    where datname = current_database() and locktype = 'transactionid' and not granted`;
+
+it('a key for an address does not contain it, and is equal for all spellings', () => {
+  const keyOf = (text: string) => limitKeyOf(test.service.services, text);
+  expect(keyOf('Ann@Example.com')).toBe(keyOf('ann@example.com'));
+  expect(keyOf('\uFF21nn@example.com')).toBe(keyOf('ann@example.com'));
+  expect(keyOf('bob@example.com')).not.toBe(keyOf('ann@example.com'));
+  expect(keyOf('ann@example.com')).not.toContain('ann');
+});
 
 describe('attempts under the same limit', () => {
   it('take one connection, and others do not wait for them', async () => {

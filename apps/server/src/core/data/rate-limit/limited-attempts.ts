@@ -1,4 +1,6 @@
 import { createKeyedTurns } from '#core/base/concurrency/keyed-turns';
+import type { Encryption } from '#core/base/crypto/encryption';
+import { keyedHash } from '#core/base/crypto/secrets';
 import type { ErrorDefinition } from '#core/base/errors/app-error';
 import { isoTime } from '#core/base/iso-time';
 import type { Database } from '#core/data/db/database';
@@ -6,6 +8,11 @@ import { perDatabase } from '#core/data/db/per-database';
 import type { Query } from '#core/data/db/query';
 import { refundAttempt, takeAttempt } from '#core/data/rate-limit/postgres-store.queries';
 import { refused, type Limit } from '#core/data/rate-limit/rate-limiter';
+
+/** Part of a key for an e-mail address or a number, hashed so that the table does not list them; equal for all spellings. */
+export function limitKeyOf({ encryption }: { encryption: Encryption }, text: string): string {
+  return keyedHash(encryption.keyFor('rate-limits'), text.normalize('NFKC').toLowerCase());
+}
 
 /** An attempt counts against all its limits, or against none. */
 export type LimitedAttempt = {

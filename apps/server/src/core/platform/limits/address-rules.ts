@@ -73,9 +73,8 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   return {
     isAllowed: (address) => tables.allow.covers(address, clock),
     isBlocked: (address) => {
-      const isLocallyBlocked =
-        localBlocks.size > 0 && (localBlocks.get(clientNetwork(address))?.expiresAt ?? 0) > clock();
-      return isLocallyBlocked || tables.block.covers(address, clock);
+      const local = localBlocks.size > 0 ? localBlocks.get(clientNetwork(address)) : undefined;
+      return (local?.expiresAt ?? 0) > clock() || tables.block.covers(address, clock);
     },
     block(address, durationMs) {
       if (localBlocks.size >= maxWaiting) return;

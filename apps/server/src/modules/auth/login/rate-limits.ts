@@ -1,8 +1,7 @@
-import { keyedHash } from '#core/base/crypto/secrets';
 import type { ErrorDefinition } from '#core/base/errors/app-error';
 import { clientNetwork, isLoopback } from '#core/base/net/ranges';
 import type { Query } from '#core/data/db/query';
-import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
+import { createLimitedAttempt, limitKeyOf, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import { forgetAttempts } from '#core/data/rate-limit/postgres-store.queries';
 import type { Services } from '#core/platform/services';
 import { rateLimits } from '#modules/auth/auth.rules';
@@ -46,13 +45,8 @@ function accountKey(
   services: Dependencies,
   { email, knownOrigin }: { email: string; knownOrigin?: string | undefined },
 ): string {
-  const key = `login:${hashed(services, email)}`;
+  const key = `login:${limitKeyOf(services, email)}`;
   return knownOrigin === undefined ? key : `${key}:${knownOrigin}`;
-}
-
-// Hashed, so that the table does not list who tried to log in.
-function hashed(services: Dependencies, email: string): string {
-  return keyedHash(services.encryption.keyFor('rate-limits'), email);
 }
 
 export function registrationAttempt(services: Dependencies, ip: string, error: ErrorDefinition): LimitedAttempt {
@@ -65,12 +59,16 @@ export function registrationAttempt(services: Dependencies, ip: string, error: E
 
 /** Reset mails to one address, with or without an account. */
 export function resetMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): LimitedAttempt {
-  return createLimitedAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...rateLimits.resetMail }], error);
+  return createLimitedAttempt(
+    services,
+    [{ key: `reset:${limitKeyOf(services, email)}`, ...rateLimits.resetMail }],
+    error,
+  );
 }
 
 /** Verification mails to one account. */
 export function verificationMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): LimitedAttempt {
-  const limit = { key: `verification:${hashed(services, email)}`, ...rateLimits.verificationMail };
+  const limit = { key: `verification:${limitKeyOf(services, email)}`, ...rateLimits.verificationMail };
   return createLimitedAttempt(services, [limit], error);
 }
 
@@ -80,7 +78,7 @@ export function invitationMailAttempt(
   { email, tenantId, isProven }: { email: string; tenantId: string; isProven: boolean },
   error: ErrorDefinition,
 ): LimitedAttempt {
-  const recipient = { key: `invitation:${hashed(services, email)}`, ...rateLimits.invitationMail };
+  const recipient = { key: `invitation:${limitKeyOf(services, email)}`, ...rateLimits.invitationMail };
   const { invitationsOfTenant, invitationsOfUnprovenTenant } = rateLimits;
   const rule = isProven ? invitationsOfTenant : invitationsOfUnprovenTenant;
   const tenant = { key: `invitations-of:${tenantId}`, ...rule };

@@ -1,6 +1,5 @@
 import type { Actor, Person } from '#core/base/access/principal';
-import { keyedHash } from '#core/base/crypto/secrets';
-import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
+import { createLimitedAttempt, limitKeyOf, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
 import { secondFactorLimitKeys, secondFactorLimitOwner } from '#modules/auth/index';
 import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.errors';
@@ -38,12 +37,7 @@ export function sendAttempt(services: Dependencies, owner: string, unprovenTarge
   const limits = sendRules.flatMap(({ name, ...rule }) => {
     const ofAccount = { key: `2fa-send-${name}:${owner}`, ...rule };
     if (unprovenTarget === undefined) return [ofAccount];
-    return [ofAccount, { key: `2fa-target-${name}:${hashed(services, unprovenTarget)}`, ...rule }];
+    return [ofAccount, { key: `2fa-target-${name}:${limitKeyOf(services, unprovenTarget)}`, ...rule }];
   });
   return createLimitedAttempt(services, limits, TooManyCodes);
-}
-
-// Hashed, so that the table does not list addresses and numbers.
-function hashed({ encryption }: Dependencies, target: string): string {
-  return keyedHash(encryption.keyFor('rate-limits'), target.normalize('NFKC').toLowerCase());
 }
