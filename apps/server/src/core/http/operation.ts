@@ -1,4 +1,5 @@
 import type { Actor, Principal, RequestFacts } from '#core/base/access/principal';
+import type { SetHeader } from '#core/http/paging';
 import { successStatus, type CallTool, type OperationInput, type Route } from '#core/http/route';
 import type { Upload } from '#core/http/uploads';
 import { createRequestValidator, type RequestValidator } from '#core/http/validation';
@@ -9,7 +10,7 @@ export type Caller = {
   principal: Principal | undefined;
   facts: RequestFacts;
   headers: Readonly<Record<string, unknown>>;
-  setHeader(name: string, value: string): void;
+  setHeader: SetHeader;
   setStatus(status: number): void;
   untilAbandoned(): AbortSignal;
   callTool: CallTool;

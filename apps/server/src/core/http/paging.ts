@@ -5,12 +5,15 @@ export type Page<Item> = {
   pagination: { total: number; limit: number; offset: number; hasMore: boolean };
 };
 
+/** Sets a header of the answer. */
+export type SetHeader = (name: string, value: string) => void;
+
 /** The `{data, pagination}` of a list; a capped total is marked in a header. */
 export function toPage<Item>(
   data: Item[],
   { limit, offset }: { limit: number; offset: number },
   { total, isCapped }: Total,
-  setHeader: (name: string, value: string) => void,
+  setHeader: SetHeader,
 ): Page<Item> {
   if (isCapped) setHeader('x-total-capped', 'true');
   const seen = offset + data.length;

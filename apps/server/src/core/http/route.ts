@@ -4,6 +4,7 @@ import type { Access, Flags } from '#core/base/access/access';
 import type { Actor, Person, Principal, RequestFacts, SessionPrincipal, ToolCall } from '#core/base/access/principal';
 import type { AppError, ErrorDefinition } from '#core/base/errors/app-error';
 import type { TenantDb } from '#core/data/db/scopes';
+import type { SetHeader } from '#core/http/paging';
 import type { ToolMetadata, WritingToolMetadata } from '#core/http/tool';
 import type { Upload } from '#core/http/uploads';
 import type { Job } from '#core/platform/jobs/job';
@@ -40,7 +41,7 @@ type ContextBase<Schemas extends RouteSchemas> = {
   upload: Schemas['upload'] extends readonly string[] ? Upload : undefined;
   request: RequestFacts & { headers: Readonly<Record<string, string | undefined>> };
   services: Services;
-  setHeader(name: string, value: string): void;
+  setHeader: SetHeader;
   /** Instead of the success status of the route; `otherAnswers` describes it. */
   setStatus(status: number): void;
   /** Aborted once the client has left or the process stops, with the error to throw then; for work that takes long. */

@@ -8,7 +8,7 @@ import type { Query } from '#core/data/db/query';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { usageOf } from '#core/data/usage/usage.queries';
-import { parseSort } from '#core/http/paging';
+import { parseSort, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import {
   ApiKeyNotFound,
@@ -124,11 +124,7 @@ export function deleteApiKey(scope: Scope, id: string): Promise<void> {
  * Rotates the secret of the key; the previous one is revoked now, or after `graceSeconds`.
  * @throws ApiKeyNotFound, PermissionsAboveOwn
  */
-export async function rotateApiKey(
-  scope: Scope & { setHeader(name: string, value: string): void },
-  id: string,
-  graceSeconds: number,
-) {
+export async function rotateApiKey(scope: Scope & { setHeader: SetHeader }, id: string, graceSeconds: number) {
   const { db, actor, services, setHeader } = scope;
   const rotated = await changeKey(scope, id, async (tx, key) => {
     const now = services.now();

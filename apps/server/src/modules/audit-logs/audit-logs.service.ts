@@ -7,7 +7,7 @@ import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
 import { csvLine, csvRecord } from '#core/http/csv';
 import type { Stream } from '#core/http/downloads';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { ExportRunning, ExportsRunning } from '#modules/audit-logs/audit-logs.errors';
 import {
@@ -20,7 +20,7 @@ import {
 } from '#modules/audit-logs/audit-logs.queries';
 import type { ExportAuditLogsQuery, ListAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
 
-type Reader = { db: TenantDb; services: Pick<Services, 'auditGroups'>; setHeader(name: string, value: string): void };
+type Reader = { db: TenantDb; services: Pick<Services, 'auditGroups'>; setHeader: SetHeader };
 type Exporter = { db: TenantDb; actor: Actor; now: Date; signal: AbortSignal };
 
 const pieceSize = 1000;

@@ -4,6 +4,7 @@ import type { Actor } from '#core/base/access/principal';
 import type { TenantDb } from '#core/data/db/scopes';
 import { withTotal } from '#core/data/db/totals';
 import { JsonStream } from '#core/http/json-streams';
+import type { SetHeader } from '#core/http/paging';
 import { EndNotAfterStart, EntityNotFound, RangeTooLong } from '#modules/calendar/calendar.errors';
 import { calendarAccess, distinct, seesPeople, toRange, without } from '#modules/calendar/calendar.rules';
 import type { CalendarList, FreeBusyBody, ListCalendarsQuery } from '#modules/calendar/calendar.schemas';
@@ -26,7 +27,7 @@ const pageSize = 5000;
 
 /** Lists all calendars that the caller may see, unless a limit is set. A long list is streamed page by page. */
 export async function listCalendars(
-  { db, actor, setHeader }: Reader & { setHeader(name: string, value: string): void },
+  { db, actor, setHeader }: Reader & { setHeader: SetHeader },
   { limit, offset = 0, entity_type: entityType, search }: Filters<ListCalendarsQuery>,
 ): Promise<Static<typeof CalendarList> | JsonStream> {
   const types = allTypes.filter(

@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { Reads, TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import {
   EndNotAfterStart,
   EntityNotBookable,
@@ -59,10 +59,7 @@ const maxListDays = 366;
 const maxAttempts = 5;
 
 /** @throws EndNotAfterStart, RangeTooLong */
-export async function listEvents(
-  { db, actor, setHeader }: Reader & { setHeader(name: string, value: string): void },
-  query: ListEventsQuery,
-) {
+export async function listEvents({ db, actor, setHeader }: Reader & { setHeader: SetHeader }, query: ListEventsQuery) {
   const { limit = 50, offset = 0, sort, search, entity_type: entityType, entity_id: entityId } = query;
   const { from, to } = parseRange(query, maxListDays);
   const { kind, id } = actor;

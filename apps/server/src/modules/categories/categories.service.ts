@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
-import { parseSort } from '#core/http/paging';
+import { parseSort, type SetHeader } from '#core/http/paging';
 import {
   CategoryNotFound,
   CategoryTooDeep,
@@ -46,7 +46,7 @@ export type Reader = { db: TenantDb; languages: readonly string[] };
 type Scope = Reader & { actor: Actor; now: () => Date };
 
 export async function listCategories(
-  { db, languages, setHeader }: Reader & { setHeader(name: string, value: string): void },
+  { db, languages, setHeader }: Reader & { setHeader: SetHeader },
   query: ListCategoriesQuery,
 ) {
   const { tenantId } = db;

@@ -4,7 +4,7 @@ import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { planSearch } from '#core/data/db/search';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { ContactNotFound } from '#modules/contacts/contacts.errors';
 import {
@@ -30,7 +30,7 @@ import { removeObjects, retireFilesOf } from '#modules/storage/index';
 export type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
 export async function listContacts(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   query: ListContactsQuery,
 ) {
   const { limit = 50, offset = 0, sort, email, phone, city } = query;

@@ -2,7 +2,7 @@ import type { Actor, Person } from '#core/base/access/principal';
 import { auditForSystem } from '#core/data/audit/system-trail';
 import type { Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { listJobRows, type JobRow, type JobRunRow } from '#core/platform/jobs/jobs.queries';
 import { scheduleKey, termsOf } from '#core/platform/jobs/plan';
 import { nextSlot, scheduleProblem } from '#core/platform/jobs/slots';
@@ -35,7 +35,7 @@ export async function listJobs(services: Dependencies) {
 
 /** @throws JobNotFound */
 export async function listJobRuns(
-  { services, setHeader }: { services: Dependencies; setHeader(name: string, value: string): void },
+  { services, setHeader }: { services: Dependencies; setHeader: SetHeader },
   name: string,
   { limit = 50, offset = 0, status }: JobRunsQuery,
 ) {

@@ -4,7 +4,7 @@ import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
 import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { FeedbackNotFound, TooManyFeedbacks } from '#modules/feedbacks/feedbacks.errors';
 import {
@@ -24,7 +24,7 @@ type Author = Omit<Scope, 'now'> & { services: Pick<Services, 'database' | 'now'
 const limitPerUser = { max: 60, windowMs: 60 * 60_000 };
 
 export async function listFeedbacks(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   query: ListFeedbacksQuery,
 ) {
   const { limit = 50, offset = 0, sort, status, rating } = query;

@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { findAccountProofs } from '#modules/auth/index';
 import {
@@ -95,7 +95,7 @@ export async function skipFlowTask(scope: Scope, id: string) {
 }
 
 export async function listHistory(
-  { actor, services, setHeader }: Omit<Scope, 'languages'> & { setHeader(name: string, value: string): void },
+  { actor, services, setHeader }: Omit<Scope, 'languages'> & { setHeader: SetHeader },
   { limit = 50, offset = 0 }: PageQuery,
 ) {
   const db = services.database.tenant(actor.homeTenantId);

@@ -1,6 +1,6 @@
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { countCompletions, countStandings, listCompletions } from '#modules/flow-tasks/completions.queries';
 import { presentCompletion } from '#modules/flow-tasks/completions.service';
 import { FlowTaskNotFound } from '#modules/flow-tasks/flow-tasks.errors';
@@ -10,7 +10,7 @@ import type { PageQuery } from '#modules/flow-tasks/flow-tasks.schemas';
 
 /** Lists the completions of a task, the newest first, including a deleted task. @throws FlowTaskNotFound */
 export async function listEvidence(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   id: string,
   { limit = 50, offset = 0 }: PageQuery,
 ) {

@@ -5,7 +5,7 @@ import { auditParams } from '#core/data/audit/audit.queries';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { removeCategoryLinksOf } from '#modules/categories/index';
 import { GroupNotFound, MemberNotFound, NotAMember } from '#modules/groups/groups.errors';
@@ -36,7 +36,7 @@ import type {
 } from '#modules/groups/groups.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; services: Pick<Services, 'now' | 'principals'> };
-type Reader = { db: TenantDb; setHeader(name: string, value: string): void };
+type Reader = { db: TenantDb; setHeader: SetHeader };
 
 export async function listGroups({ db, setHeader }: Reader, query: ListGroupsQuery) {
   const { limit = 50, offset = 0, sort, search } = query;

@@ -7,7 +7,7 @@ import { auditForSystem } from '#core/data/audit/system-trail';
 import { exactTotalLimit, totalOfPage, withTotal } from '#core/data/db/totals';
 import { ObjectMissing } from '#core/data/files/object-store';
 import type { Download } from '#core/http/downloads';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import {
   countStoredArchives,
@@ -22,7 +22,7 @@ import type { ListArchivesQuery, LogRecord, SearchArchiveQuery } from '#modules/
 
 type Dependencies = Pick<Services, 'database' | 'files' | 'now'>;
 
-type Reader = { services: Dependencies; setHeader(name: string, value: string): void };
+type Reader = { services: Dependencies; setHeader: SetHeader };
 
 /** Each search decompresses a file, which keeps a core busy. */
 const maxSearches = 2;

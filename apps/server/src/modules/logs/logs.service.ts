@@ -3,7 +3,7 @@ import { withTotal } from '#core/data/db/totals';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/data/log/log-config';
 import type { LogRow } from '#core/data/log/log-store.queries';
 import { middleOf } from '#core/data/log/request-counts';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import { createCheck } from '#core/http/validation';
 import type { Services } from '#core/platform/services';
 import {
@@ -38,7 +38,7 @@ import {
 
 type Dependencies = Pick<Services, 'database' | 'logging' | 'now' | 'requestCounts' | 'runtimeSettings'>;
 
-type Reader = { services: Dependencies; setHeader(name: string, value: string): void };
+type Reader = { services: Dependencies; setHeader: SetHeader };
 type Changer = { services: Dependencies; actor: Actor<Person> };
 
 const minuteMs = 60_000;

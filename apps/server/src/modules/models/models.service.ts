@@ -1,5 +1,5 @@
 import type { Actor } from '#core/base/access/principal';
-import { parseSort } from '#core/http/paging';
+import { parseSort, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import type { Model, ModelTask } from '#modules/connectors/index';
 import { isFree, selectModels } from '#modules/models/catalog.rules';
@@ -16,10 +16,7 @@ type Scope = { actor: Actor; services: Dependencies; untilAbandoned(): AbortSign
 const timeoutMs = 14_000;
 
 /** Sends the age of the list in seconds in a header. @throws NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
-export async function listModels(
-  { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
-  query: ListModelsQuery,
-) {
+export async function listModels({ setHeader, ...scope }: Scope & { setHeader: SetHeader }, query: ListModelsQuery) {
   const { task = 'text', search, min_context: minContext, free, sort, limit, offset = 0 } = query;
   const catalog = await catalogFor(scope, task);
   const now = scope.services.now();

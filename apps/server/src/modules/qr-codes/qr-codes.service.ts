@@ -6,7 +6,7 @@ import { newBytes } from '#core/base/crypto/secrets';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { EntityIncomplete, QrCodeNotFound } from '#modules/qr-codes/qr-codes.errors';
 import {
   assignQrCode as assignQrCodeRow,
@@ -24,10 +24,7 @@ import type { AssignQrCodeBody, CreateQrCodeBody, ListQrCodesQuery } from '#modu
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
-export async function listQrCodes(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
-  query: ListQrCodesQuery,
-) {
+export async function listQrCodes({ db, setHeader }: { db: TenantDb; setHeader: SetHeader }, query: ListQrCodesQuery) {
   const { limit = 50, offset = 0, sort, entity_type: entityType, entity_id: entityId, assigned } = query;
   const filters = { entityType, entityId, assigned };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);

@@ -5,7 +5,7 @@ import type { Query } from '#core/data/db/query';
 import type { Reads, TenantDb, Transaction } from '#core/data/db/scopes';
 import { planSearch } from '#core/data/db/search';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { releaseTimeOf } from '#modules/calendar/index';
 import { removeCategoryLinksOf } from '#modules/categories/index';
@@ -45,7 +45,7 @@ type Reader = { db: TenantDb; actor: Actor };
 type Properties = Record<string, unknown>;
 
 export async function listResources(
-  { db, actor, setHeader }: Reader & { setHeader(name: string, value: string): void },
+  { db, actor, setHeader }: Reader & { setHeader: SetHeader },
   query: ListResourcesQuery,
 ) {
   const { limit = 50, offset = 0, sort, status, tag_id: tagId, name, serial } = query;

@@ -5,7 +5,7 @@ import type { AuditEvent } from '#core/data/audit/audit.queries';
 import { auditForSystem } from '#core/data/audit/system-trail';
 import type { Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import { announceRules, type IpRuleRow } from '#core/platform/limits/address-rules.queries';
 import { securitySetting } from '#core/platform/limits/config';
 import type { Services } from '#core/platform/services';
@@ -35,7 +35,7 @@ type Scope = {
 };
 
 export async function listIpRules(
-  { services, setHeader }: { services: Dependencies; setHeader(name: string, value: string): void },
+  { services, setHeader }: { services: Dependencies; setHeader: SetHeader },
   query: ListIpRulesQuery,
 ) {
   const { limit = 50, offset = 0, sort, action, source, active, address } = query;

@@ -5,7 +5,7 @@ import type { Query } from '#core/data/db/query';
 import type { Reads, TenantDb, Transaction } from '#core/data/db/scopes';
 import { planSearch } from '#core/data/db/search';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { releaseTimeOf } from '#modules/calendar/index';
 import { removeCategoryLinksOf } from '#modules/categories/index';
@@ -46,10 +46,7 @@ import { assertPropertiesFit, shareTypeDefinition } from '#modules/type-definiti
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 type Deletion = Omit<Scope, 'now'> & { services: Pick<Services, 'database' | 'files' | 'log' | 'now'> };
 
-export async function listSpaces(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
-  query: ListSpacesQuery,
-) {
+export async function listSpaces({ db, setHeader }: { db: TenantDb; setHeader: SetHeader }, query: ListSpacesQuery) {
   const { limit = 50, offset = 0, sort, status, tag_id: tagId } = query;
   const search = await planSearch(db, 'spaces', query.search);
   const filters = { search, status, tagId, parentId: orNull(query.parent_id), typeId: orNull(query.type_id) };

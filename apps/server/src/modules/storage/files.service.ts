@@ -4,7 +4,7 @@ import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
 import { ObjectMissing } from '#core/data/files/object-store';
 import type { Download } from '#core/http/downloads';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Upload } from '#core/http/uploads';
 import type { Services } from '#core/platform/services';
 import { objectKey, removeObjects } from '#modules/storage/cleaning.service';
@@ -29,10 +29,7 @@ import { receive, type Scope } from '#modules/storage/uploads.service';
 
 type Reader = { db: TenantDb; services: Pick<Services, 'database' | 'files' | 'now'> };
 
-export async function listFiles(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
-  query: ListFilesQuery,
-) {
+export async function listFiles({ db, setHeader }: { db: TenantDb; setHeader: SetHeader }, query: ListFilesQuery) {
   const { limit = 50, offset = 0, sort, search, entity_type: entityType, entity_id: entityId } = query;
   const filters = { search, entityType, entityId };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
@@ -48,7 +45,7 @@ export async function listFiles(
 
 /** @throws SpaceNotFound, ResourceNotFound, ContactNotFound */
 export async function listEntityFiles(
-  scope: { db: TenantDb; setHeader(name: string, value: string): void },
+  scope: { db: TenantDb; setHeader: SetHeader },
   { type, id }: Entity,
   query: Omit<ListFilesQuery, 'entity_type' | 'entity_id'>,
 ) {

@@ -5,7 +5,7 @@ import { Timestamp, Uuid, closed, nullable, pageOf, paging } from '#core/base/sc
 import { auditEvent } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { exactTotalLimit, totalOfPage } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { countMail, listMail } from '#core/platform/mail/mail.queries';
 import type { Services } from '#core/platform/services';
 
@@ -37,12 +37,7 @@ export const MailOutbox = pageOf(
 
 /** The outbox, newest first, with undelivered texts; the audit trail records each read. */
 export async function listOutbox(
-  {
-    services,
-    actor,
-    db,
-    setHeader,
-  }: { services: Dependencies; actor: Actor; db: TenantDb; setHeader(name: string, value: string): void },
+  { services, actor, db, setHeader }: { services: Dependencies; actor: Actor; db: TenantDb; setHeader: SetHeader },
   query: MailOutboxQuery,
 ) {
   const at = services.now().toISOString();

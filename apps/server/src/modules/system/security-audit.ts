@@ -8,7 +8,7 @@ import {
   securityEventTypes,
   type SecurityEventRow,
 } from '#core/data/security-events/security-events.queries';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 
 const instant = { format: 'date-time', maxLength: 40 };
@@ -38,7 +38,7 @@ export const SecurityAudit = pageOf(
   ),
 );
 
-type Scope = { services: Pick<Services, 'database'>; setHeader(name: string, value: string): void };
+type Scope = { services: Pick<Services, 'database'>; setHeader: SetHeader };
 
 /** Security events of all tenants, newest first; an event is visible a moment after its cause. */
 export async function listSecurityAudit({ services, setHeader }: Scope, query: SecurityAuditQuery) {

@@ -2,7 +2,7 @@ import type { Actor } from '#core/base/access/principal';
 import type { ErrorDefinition } from '#core/base/errors/app-error';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { resourceTagging, spaceTagging, type TaggingQueries } from '#modules/tags/taggings.queries';
 import { ResourceNotFound, SpaceNotFound, TagNotFound } from '#modules/tags/tags.errors';
 import { findTag } from '#modules/tags/tags.queries';
@@ -21,7 +21,7 @@ export const taggable = {
 
 /** @throws the NotFound error of the kind */
 export async function listTagsOf(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   { queries, NotFound }: Taggable,
   id: string,
   { limit = 50, offset = 0 }: ListEntityTagsQuery,

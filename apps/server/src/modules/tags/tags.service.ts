@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import { TagNotFound, TooManyTranslations } from '#modules/tags/tags.errors';
 import {
   countTags,
@@ -20,10 +20,7 @@ import { textLimits, type CreateTagBody, type ListTagsQuery, type UpdateTagBody 
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
-export async function listTags(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
-  query: ListTagsQuery,
-) {
+export async function listTags({ db, setHeader }: { db: TenantDb; setHeader: SetHeader }, query: ListTagsQuery) {
   const { limit = 50, offset = 0, sort, search, name } = query;
   const filters = {
     search: search === undefined ? undefined : nameKey(search),

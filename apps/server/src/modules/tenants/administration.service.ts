@@ -3,7 +3,7 @@ import { auditParams } from '#core/data/audit/audit.queries';
 import { enterTenant } from '#core/data/db/database';
 import { announceRevocation } from '#core/data/db/revocation';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import {
   countTenants,
@@ -22,7 +22,7 @@ type Scope = { services: Dependencies; actor: Actor<Person> };
 
 /** All tenants of the installation, independent of the tenant of the caller. */
 export async function listTenants(
-  { services, setHeader }: { services: Dependencies; setHeader(name: string, value: string): void },
+  { services, setHeader }: { services: Dependencies; setHeader: SetHeader },
   query: ListTenantsQuery,
 ) {
   const { limit = 50, offset = 0, sort, search, status } = query;

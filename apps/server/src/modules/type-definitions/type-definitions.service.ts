@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import { findSchemaErrors } from '#modules/type-definitions/property-checks';
 import {
   InvalidJsonSchema,
@@ -32,7 +32,7 @@ import type {
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
 export async function listTypeDefinitions(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   query: ListTypeDefinitionsQuery,
 ) {
   const { limit = 50, offset = 0, sort, search, entity_type: entityType, key } = query;

@@ -4,7 +4,7 @@ import { auditParams } from '#core/data/audit/audit.queries';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
+import { parseSort, toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import {
   addPerson,
@@ -56,10 +56,7 @@ type Dependencies = Pick<
 
 type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
 
-export async function listUsers(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
-  query: ListUsersQuery,
-) {
+export async function listUsers({ db, setHeader }: { db: TenantDb; setHeader: SetHeader }, query: ListUsersQuery) {
   const { limit = 50, offset = 0, sort, search, email, status, isTenantAdmin } = query;
   const filters = { search, email, status, isTenantAdmin };
   const order = parseSort(sort);

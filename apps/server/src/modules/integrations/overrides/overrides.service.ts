@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { parseSort } from '#core/http/paging';
+import { parseSort, type SetHeader } from '#core/http/paging';
 import {
   quotaLimitProblem,
   isOperationKey,
@@ -109,7 +109,7 @@ function auditOf({ actor, at, body }: Saving) {
 }
 
 export async function listTenantOverrides(
-  { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
+  { setHeader, ...scope }: Scope & { setHeader: SetHeader },
   query: ListTenantOverridesQuery,
 ) {
   const { limit = 50, offset = 0, operation_key: operationKey, search, sort } = query;

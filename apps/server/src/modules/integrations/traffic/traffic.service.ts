@@ -1,6 +1,6 @@
 import { systemTenantId } from '#core/base/access/principal';
 import { pageOfMatches, type Total } from '#core/data/db/totals';
-import { parseSort } from '#core/http/paging';
+import { parseSort, type SetHeader } from '#core/http/paging';
 import type { OperationKey } from '#modules/connectors/index';
 import { reachOf, seesAllTenants, type Reach, type Scope } from '#modules/integrations/reach';
 import { countStatuses, listHealth, type HealthRow } from '#modules/integrations/traffic/connectors.queries';
@@ -20,7 +20,7 @@ import {
 import { beginOfHour, dayMs, lastDay, periodOf, rateOf } from '#modules/integrations/traffic/traffic.rules';
 import type { ListCallsQuery, ListMetricsQuery, ReachQuery } from '#modules/integrations/traffic/traffic.schemas';
 
-type Reader = Scope & { setHeader(name: string, value: string): void };
+type Reader = Scope & { setHeader: SetHeader };
 
 const max = { failures: 50, alerts: 50, healthChecks: 200 };
 const diagnosedMs = 7 * dayMs;

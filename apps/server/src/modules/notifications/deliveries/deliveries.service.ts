@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/base/access/principal';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { NotificationNotFound } from '#modules/notifications/deliveries/deliveries.errors';
 import {
   countDeliveries,
@@ -15,7 +15,7 @@ import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 
 /** Lists deliveries of the tenant with status and reason, newest first. */
 export async function listAllDeliveries(
-  { db, setHeader }: { db: TenantDb; setHeader: (name: string, value: string) => void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   { limit = 50, offset = 0, noticeId, userId, channel, status }: ListDeliveriesQuery,
 ) {
   const { tenantId } = db;

@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { newId } from '#core/base/crypto/ids';
 import type { Outcome } from '#modules/notifications/channels/channel';
 import { deliverBatch, deliverBy } from '#modules/notifications/deliveries/delivering';
-import { sweepNotifications } from '#modules/notifications/jobs';
 import { fakeAdapters, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
+import { sweepNotifications } from '#modules/notifications/notifications.jobs';
 import { createMember, createTenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 

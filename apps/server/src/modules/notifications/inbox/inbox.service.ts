@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/base/access/principal';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { NotificationNotFound } from '#modules/notifications/deliveries/deliveries.errors';
 import {
@@ -24,7 +24,7 @@ const maxRead = 5000;
 
 /** Newest first. */
 export async function listNotifications(
-  { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
+  { setHeader, ...scope }: Scope & { setHeader: SetHeader },
   { limit = 50, offset = 0, unread, category }: ListInboxQuery,
 ) {
   const { db, by } = atHome(scope);

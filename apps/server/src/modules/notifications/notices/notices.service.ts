@@ -6,7 +6,7 @@ import { auditParams } from '#core/data/audit/audit.queries';
 import { nilId } from '#core/data/db/nil-id';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import {
   AmbiguousAudience,
@@ -128,7 +128,7 @@ async function assertKnown(tx: Transaction, { tenant_id: tenantId, audience }: N
 
 /** Notices of users, newest first. */
 export async function listSentNotices(
-  { db, setHeader }: { db: TenantDb; setHeader: (name: string, value: string) => void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   { limit = 50, offset = 0, status }: ListNoticesQuery,
 ) {
   const { tenantId } = db;

@@ -1,13 +1,13 @@
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import { countTexts, listTexts, type TextStateRow } from '#modules/translation/entities/marks.queries';
 import type { ListMarksQuery } from '#modules/translation/translation.schemas';
 import type { EntityType } from '#modules/translation/translation.types';
 
 /** How each translated text came to be what it is. */
 export async function listTranslationMarks(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   query: ListMarksQuery,
 ) {
   const { limit = 50, offset = 0, entity_type: type, entity_id: id, language, state } = query;

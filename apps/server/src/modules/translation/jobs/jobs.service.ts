@@ -5,7 +5,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { toPage } from '#core/http/paging';
+import { toPage, type SetHeader } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import {
   NoProvider,
@@ -43,7 +43,6 @@ import { distinct, isLanguage } from '#modules/translation/languages/languages.r
 import type { TranslationScope } from '#modules/translation/scope';
 import { toLanguage } from '#modules/translation/texts/texts.service';
 
-type SetHeader = (name: string, value: string) => void;
 type Request = { scope: TranslationScope; actor: Actor; setHeader: SetHeader; untilAbandoned(): AbortSignal };
 
 const collection = '/api/v1/secure/ai/translate/jobs';
