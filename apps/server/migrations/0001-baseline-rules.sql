@@ -30,8 +30,6 @@ create function app_enter(wanted_role text, tenant uuid) returns void language p
 begin
   execute format('set local role %I', wanted_role);
   execute 'set local timezone = ''UTC''';
-  execute 'set local lock_timeout = ''2s''';
-  execute 'set local statement_timeout = ''5s''';
   if tenant is not null then
     execute format('set local app.tenant_id = %L', tenant);
   end if;
