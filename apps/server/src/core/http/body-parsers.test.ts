@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { acceptJsonOnly } from '#core/http/body-parsers';
 
-it('parses one large body in each turn of the event loop, and small ones meanwhile', async () => {
+const start = async () => {
   const server = fastify();
   onTestFinished(() => server.close());
   acceptJsonOnly(server);
@@ -13,6 +13,31 @@ it('parses one large body in each turn of the event loop, and small ones meanwhi
   });
   server.post('/', () => ({ ok: true }));
   await server.ready();
+  return (length: number) => {
+    const payload = JSON.stringify({ name: 'a'.repeat(length) });
+    return server.inject({ method: 'POST', url: '/', headers: { 'content-type': 'application/json' }, payload });
+  };
+};
+
+it('refuses large bodies of strangers when too many wait', async () => {
+  const send = await start();
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const statuses: number[] = [];
+  const large = Array.from({ length: 40 }, async () => statuses.push((await send(100_000)).statusCode));
+  expect((await send(10)).statusCode).toBe(200);
+  await vi.waitUntil(() => statuses.length === 16, { timeout: 10_000 });
+  expect(statuses.toSorted((left, right) => left - right)).toEqual([200, ...Array.from({ length: 15 }, () => 503)]);
+  while (statuses.length < 40) await vi.advanceTimersToNextTimerAsync();
+  expect(statuses.filter((status) => status === 200)).toHaveLength(25);
+  await Promise.all(large);
+  vi.runAllTimers();
+});
+
+it('parses large bodies one at a time, and small ones meanwhile', async () => {
+  const send = await start();
   let turn = 0;
   const next = () => {
     turn += 1;
@@ -29,10 +54,6 @@ it('parses one large body in each turn of the event loop, and small ones meanwhi
     return parse(text, reviver);
   });
   onTestFinished(() => spy.mockRestore());
-  const send = (length: number) => {
-    const payload = JSON.stringify({ name: 'a'.repeat(length) });
-    return server.inject({ method: 'POST', url: '/', headers: { 'content-type': 'application/json' }, payload });
-  };
   const answers = await Promise.all([...Array.from({ length: 10 }, () => send(100_000)), send(10)]);
   expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
   const large = turns.filter(({ size }) => size > 100_000).map((one) => one.turn);

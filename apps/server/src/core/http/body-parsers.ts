@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import { createOnePerTurn } from '#core/base/concurrency/one-per-turn';
+import { createPacedTurns } from '#core/base/concurrency/paced-turns';
 import { AppError } from '#core/base/errors/app-error';
 import { flowOfRequest, queueAfterBody } from '#core/http/admission';
 import { parseForm } from '#core/http/forms';
 import { assertUtf8, parseJsonBody } from '#core/http/json';
+import { overloaded, unverifiedTenant } from '#core/platform/limits/queue';
 
 const maxFormBytes = 65_536;
 /** Parsing more takes the event loop long enough to be noticed by other requests. */
@@ -30,9 +31,15 @@ export function acceptFormsOnly(context: FastifyInstance): void {
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-const inTurn = createOnePerTurn();
+/** Each of the large bodies that wait takes up to `BODY_LIMIT_BYTES` of memory. */
+const maxWaiting = { all: 96, tenant: 48, unverified: 24 };
+const inTurn = createPacedTurns({
+  max: maxWaiting.all,
+  maxOf: (tenant) => (tenant === unverifiedTenant ? maxWaiting.unverified : maxWaiting.tenant),
+  timeoutMs: Infinity,
+});
 
-/** Parses only bodies of admitted requests, and of the large ones only one in each turn of the event loop. */
+/** Parses only bodies of admitted requests, and of the large ones one at a time. */
 function parseAdmitted(request: FastifyRequest, body: Buffer, parse: (body: Buffer) => unknown, done: Done): void {
   const parseNow = () => {
     let value: unknown;
@@ -46,8 +53,8 @@ function parseAdmitted(request: FastifyRequest, body: Buffer, parse: (body: Buff
   };
   queueAfterBody(request, (refusal) => {
     if (refusal !== undefined) done(refusal);
-    else if (body.length > largeBytes) inTurn(flowOfRequest(request), parseNow);
-    else parseNow();
+    else if (body.length <= largeBytes) parseNow();
+    else inTurn(flowOfRequest(request), (full) => (full === undefined ? parseNow() : done(overloaded())));
   });
 }
 
